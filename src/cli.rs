@@ -1,7 +1,8 @@
 //! The command line: parses, dispatches, prints, and reports the result by the exit code.
 //!
-//! One file per command. Errors go to standard error as one sentence with a remedy; a closed reader counts as success.
-//! Commands print through `out` alone, so that nothing else can write to the terminal.
+//! One file per command. Errors go to standard error as one sentence with a remedy; a closed reader
+//! counts as success. Commands print through `out` alone, so that nothing else can write to the
+//! terminal.
 
 pub mod examples;
 pub mod extent {
@@ -49,11 +50,12 @@ pub mod extent {
     }
 }
 pub mod args;
+mod input;
 mod named_file;
 mod rule_directory;
-mod input;
 mod error {
-    //! The ways in which a command ends early. The exit code of each is given by [`crate::cli::run`].
+    //! The ways in which a command ends early. The exit code of each is given by
+    //! [`crate::cli::run`].
 
     /// Why a command ended early.
     #[derive(Debug, thiserror::Error)]
@@ -71,7 +73,8 @@ mod error {
 }
 mod out;
 mod version {
-    //! `walwise --version`: the version, the commit that the program was built from, and the rules and tables in it.
+    //! `walwise --version`: the version, the commit that the program was built from, and the rules
+    //! and tables in it.
     //!
     //! Whoever builds it names the commit (packaging/binary), or the packed crate does (build.rs).
 
@@ -82,16 +85,19 @@ mod version {
         let commit = option_env!("WALWISE_COMMIT").filter(|commit| !commit.is_empty());
         let commit = commit.unwrap_or("unknown: whoever built this did not name it");
         let pack = session::shipped_fingerprint();
-        format!("walwise {}\ncommit {commit}\npack   {pack}\n", env!("CARGO_PKG_VERSION"))
+        format!(
+            "walwise {}\ncommit {commit}\npack   {pack}\n",
+            env!("CARGO_PKG_VERSION")
+        )
     }
 }
 mod rule_files {
-    //! The user's rules: those of this machine, `/etc/walwise/rules.d`, and those named on the command line. Reading them
-    //! is left to [`super::rule_directory`].
+    //! The user's rules: those of this machine, `/etc/walwise/rules.d`, and those named on the
+    //! command line. Reading them is left to [`super::rule_directory`].
     //!
-    //! The rules belong to the judging machine, so a capture of another host is judged by the rules of this one. An
-    //! unusable file disables nothing else: the report names it, and a check without findings then ends with 2 instead of
-    //! 0.
+    //! The rules belong to the judging machine, so a capture of another host is judged by the rules
+    //! of this one. An unusable file disables nothing else: the report names it, and a check
+    //! without findings then ends with 2 instead of 0.
 
     use std::fs;
     use std::io;
@@ -119,7 +125,8 @@ mod rule_files {
     fn read(dir: Option<&Path>, examples: RuleExamples) -> Result<RuleSet, CliError> {
         let of_machine = Path::new(OF_THIS_MACHINE);
         // Nearly every machine has none, which is visible at once.
-        let none = fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
+        let none =
+            fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
         let found = match (dir, none) {
             (None, true) => RuleFiles::default(),
             _ => match input::rules(dir) {
@@ -131,7 +138,8 @@ mod rule_files {
         Ok(rules.with_notes(found.ignored, found.remarks))
     }
 
-    /// The exit code of a command with this result and these rules; prints the reason where it changes.
+    /// The exit code of a command with this result and these rules; prints the reason where it
+    /// changes.
     pub(super) fn exit_code(code: u8, rules: &RuleSet) -> u8 {
         if code != 0 || rules.not_in_force().is_empty() {
             return code;
@@ -142,12 +150,17 @@ mod rule_files {
         NOT_IN_FORCE
     }
 
-    /// Rule files, named one by one or by their directory, for work on them: all must be readable. The other rules of this
-    /// machine are in force beside them, as in a run.
+    /// Rule files, named one by one or by their directory, for work on them: all must be readable.
+    /// The other rules of this machine are in force beside them, as in a run.
     pub(super) fn named(paths: &[PathBuf]) -> Result<Together, CliError> {
-        let all = paths.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", ");
-        let answer = input::rule_files(paths)
-            .map_err(|e| CliError::Usage(format!("cannot read {all}: {}", text::error_words(&e))))?;
+        let all = paths
+            .iter()
+            .map(|path| shown(path))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let answer = input::rule_files(paths).map_err(|e| {
+            CliError::Usage(format!("cannot read {all}: {}", text::error_words(&e)))
+        })?;
         answer.map_err(CliError::Usage)
     }
 
@@ -158,7 +171,8 @@ mod rule_files {
 mod host;
 mod kept;
 mod baseline {
-    //! The report that a check is compared with: one that was named, or the one that was kept last ([`super::kept`]).
+    //! The report that a check is compared with: one that was named, or the one that was kept last
+    //! ([`super::kept`]).
 
     use std::io::{self, Read};
     use std::path::Path;
@@ -181,8 +195,11 @@ mod baseline {
         if args.baseline.is_none() || args.format.compares() {
             return Ok(());
         }
-        let forms: Vec<_> =
-            Format::ALL.into_iter().filter(|form| form.compares()).map(Format::name).collect();
+        let forms: Vec<_> = Format::ALL
+            .into_iter()
+            .filter(|form| form.compares())
+            .map(Format::name)
+            .collect();
         Err(CliError::Usage(format!(
             "a difference is shown in {} only; leave out --baseline, or take --format {}",
             forms.join(" and "),
@@ -190,10 +207,13 @@ mod baseline {
         )))
     }
 
-    /// The report to compare with, if one was requested. Under `--save` a kept one that is missing or unusable is a notice,
-    /// because the run that begins a series has none, and the next one compares with what this one keeps.
+    /// The report to compare with, if one was requested. Under `--save` a kept one that is missing
+    /// or unusable is a notice, because the run that begins a series has none, and the next one
+    /// compares with what this one keeps.
     pub(super) fn load(args: &Check, session: &Session) -> Result<Option<Kept>, CliError> {
-        let Some(name) = &args.baseline else { return Ok(None) };
+        let Some(name) = &args.baseline else {
+            return Ok(None);
+        };
         if name != Path::new(LAST) {
             return parse(name, input::open(name, LARGEST)).map(Some);
         }
@@ -212,21 +232,28 @@ mod baseline {
         let shelf = Shelf::of(session, target)?;
         let place = text::safe(path_bytes(&shelf.directory));
         let newest = shelf.newest().map_err(|error| {
-            CliError::Usage(format!("cannot look into {place}: {}", text::error_words(&error)))
+            CliError::Usage(format!(
+                "cannot look into {place}: {}",
+                text::error_words(&error)
+            ))
         })?;
         match newest {
             Some(path) => parse(&path, input::open_regular(&path, LARGEST)),
-            None if args.save => Err(CliError::Usage(format!("no baseline is kept in {place} yet"))),
-            None => {
-                Err(CliError::Usage(format!("no baseline is kept in {place}; `{}` keeps one", keeps(target))))
-            }
+            None if args.save => Err(CliError::Usage(format!(
+                "no baseline is kept in {place} yet"
+            ))),
+            None => Err(CliError::Usage(format!(
+                "no baseline is kept in {place}; `{}` keeps one",
+                keeps(target)
+            ))),
         }
     }
 
     /// A report, from its file.
     fn parse(path: &Path, opened: io::Result<impl Read>) -> Result<Kept, CliError> {
-        let refuse =
-            |what: String| CliError::Usage(format!("cannot compare with {}: {what}", path.display()));
+        let refuse = |what: String| {
+            CliError::Usage(format!("cannot compare with {}: {what}", path.display()))
+        };
         let kept = opened.map_err(|error| match error.kind() {
             io::ErrorKind::IsADirectory => refuse(format!(
                 "it is a directory; name a report, or write `--baseline {LAST}` before the target"
@@ -258,17 +285,30 @@ mod capture {
         let delivery = Delivery::find(&args.output, false)?;
         let live = LiveHost::to_look();
         let recording = RecordingHost::new(&live);
-        let from = From { new: true, servers: args.servers.clone(), ..From::default() };
-        let session = host::look_at(&recording, &from, args.target.as_deref(), RuleSet::default())?;
+        let from = From {
+            new: true,
+            servers: args.servers.clone(),
+            ..From::default()
+        };
+        let session = host::look_at(
+            &recording,
+            &from,
+            args.target.as_deref(),
+            RuleSet::default(),
+        )?;
         collect::ask_of_all(&recording, &session.read);
-        let comment =
-            format!("walwise {}, {}; read it before you share it", env!("CARGO_PKG_VERSION"), session::now());
+        let comment = format!(
+            "walwise {}, {}; read it before you share it",
+            env!("CARGO_PKG_VERSION"),
+            session::now()
+        );
         delivery.deliver(&recording.archive(&comment, !args.no_mask))
     }
 }
 mod facts;
 pub mod generate {
-    //! `walwise generate`: documents made from the program itself, so that they always agree with it.
+    //! `walwise generate`: documents made from the program itself, so that they always agree with
+    //! it.
 
     use clap::CommandFactory;
     use clap_complete::aot::{self, Generator};
@@ -276,7 +316,8 @@ pub mod generate {
     use super::args::{Cli, Generate, Shell};
     use super::out::{ExitResult, print};
 
-    /// What every recommendation and every report keeps; the tests of the report make it from the types and compare.
+    /// What every recommendation and every report keeps; the tests of the report make it from the
+    /// types and compare.
     const SCHEMA: &str = include_str!("../assets/report.schema.json");
 
     /// Prints the requested document.
@@ -305,7 +346,8 @@ pub mod generate {
 }
 mod rules;
 mod explain {
-    //! `walwise explain`: why a rule applies, does not, or cannot be decided, condition by condition.
+    //! `walwise explain`: why a rule applies, does not, or cannot be decided, condition by
+    //! condition.
 
     use std::collections::BTreeSet;
 
@@ -329,19 +371,31 @@ mod explain {
         }
         let session = host::look_assuming(&args.from, args.target.as_deref(), rules, &args.assume)?;
         let (facts, _) = session.judged();
-        let Some(rule) = session.rules.find(&args.rule) else { return Ok(1) };
+        let Some(rule) = session.rules.find(&args.rule) else {
+            return Ok(1);
+        };
         let mut subjects = rules::subjects(rule, &facts);
         if args.target.is_some() {
             let concerns = report::Concerns::from_facts(&facts);
             let about = |target| concerns.subjects(target);
-            let concerned: BTreeSet<Subject> = facts.subjects(Scope::Target).flat_map(about).collect();
-            subjects.retain(|subject| subject.scope() == Scope::Host || concerned.contains(subject));
+            let concerned: BTreeSet<Subject> =
+                facts.subjects(Scope::Target).flat_map(about).collect();
+            subjects
+                .retain(|subject| subject.scope() == Scope::Host || concerned.contains(subject));
         }
         if subjects.is_empty() {
-            let of = if args.target.is_some() { "none belongs to this target" } else { "none was found" };
-            return Err(CliError::Usage(format!("`{}` is about a {}, and {of}", rule.id, rule.scope)));
+            let of = if args.target.is_some() {
+                "none belongs to this target"
+            } else {
+                "none was found"
+            };
+            return Err(CliError::Usage(format!(
+                "`{}` is about a {}, and {of}",
+                rule.id, rule.scope
+            )));
         }
-        let explain = |subject: &Subject| rules::evaluate_one(rule, &facts, subject, session.circumstances());
+        let explain =
+            |subject: &Subject| rules::evaluate_one(rule, &facts, subject, session.circumstances());
         let findings: Vec<Finding> = subjects.iter().map(explain).collect();
         let matters = |finding: &&Finding| finding.outcome != Outcome::DoesNotApply;
         let (told, others): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(matters);
@@ -354,20 +408,34 @@ mod explain {
                 explanation(&mut page, finding);
             }
         } else if !others.is_empty() {
-            let names: Vec<String> = others.iter().map(|finding| finding.subject.to_string()).collect();
-            page.para(0, &format!("does not apply to {}; name a target to see why", names.join(", ")));
+            let names: Vec<String> = others
+                .iter()
+                .map(|finding| finding.subject.to_string())
+                .collect();
+            page.para(
+                0,
+                &format!(
+                    "does not apply to {}; name a target to see why",
+                    names.join(", ")
+                ),
+            );
         }
         about(&mut page, rule, &session.rules);
         let code = print(&page.finish())?;
         Ok(rule_files::exit_code(code, &session.rules))
     }
 
-    /// The parts that are the same on every subject: references, measurements, a changed level, the pack.
+    /// The parts that are the same on every subject: references, measurements, a changed level, the
+    /// pack.
     fn about(page: &mut TextBuilder, rule: &Rule, rules: &RuleSet) {
         page.hanging(0, "sources: ", &rule.refs.join("; "));
         for evidence in &rule.evidence {
             for (line, at) in evidence.lines().iter().zip(0..) {
-                if at == 0 { page.hanging(0, "evidence: ", line) } else { page.hanging(2, "", line) }
+                if at == 0 {
+                    page.hanging(0, "evidence: ", line);
+                } else {
+                    page.hanging(2, "", line);
+                }
             }
         }
         if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
@@ -377,7 +445,15 @@ mod explain {
     }
 
     fn explanation(page: &mut TextBuilder, finding: &Finding) {
-        page.para(0, &format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word()));
+        page.para(
+            0,
+            &format!(
+                "{} on {}: {}",
+                finding.rule,
+                finding.subject,
+                finding.outcome.word()
+            ),
+        );
         page.para(2, &finding.title);
         if let Some(trace) = &finding.trace {
             explain::lines(page, 2, trace);
@@ -385,22 +461,30 @@ mod explain {
         if let Outcome::Undecided { needs } = &finding.outcome {
             for (set, at) in needs.iter().zip(0..) {
                 let facts: Vec<String> = set.iter().map(need).collect();
-                page.hanging(2, if at == 0 { "would decide it: " } else { "or: " }, &facts.join(" and "));
+                page.hanging(
+                    2,
+                    if at == 0 { "would decide it: " } else { "or: " },
+                    &facts.join(" and "),
+                );
             }
         }
         page.gap();
     }
 
     fn need(need: &Need) -> String {
-        let help = need.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+        let help = need
+            .remedy
+            .as_ref()
+            .map(|remedy| format!(" → {remedy}"))
+            .unwrap_or_default();
         format!("{} of {} ({}{help})", need.fact, need.subject, need.why)
     }
 }
+mod drill;
+mod probe;
 mod screens;
 mod signals;
-mod drill;
 mod trial;
-mod probe;
 mod show {
     //! `walwise show`: a kept report from its file, told again. Nothing is looked at.
 
@@ -414,9 +498,11 @@ mod show {
 
     pub(super) fn run(args: &Show) -> ExitResult {
         let delivery = Delivery::find(&args.output, false)?;
-        let refuse = |what: String| CliError::Usage(format!("cannot show {}: {what}", args.report.display()));
-        let document =
-            input::open(&args.report, LARGEST).map_err(|error| refuse(text::error_words(&error)))?;
+        let refuse = |what: String| {
+            CliError::Usage(format!("cannot show {}: {what}", args.report.display()))
+        };
+        let document = input::open(&args.report, LARGEST)
+            .map_err(|error| refuse(text::error_words(&error)))?;
         let kept = KeptReport::read(document).map_err(|error| refuse(error.to_string()))?;
         delivery.deliver(&match args.format {
             ShowFormat::Text => kept.text(),
@@ -428,10 +514,11 @@ mod show {
 }
 mod check;
 mod upgrade {
-    //! `walwise upgrade`: the changes by the next kernel, distribution and tools, and an exit code for the obstacles.
+    //! `walwise upgrade`: the changes by the next kernel, distribution and tools, and an exit code
+    //! for the obstacles.
     //!
-    //! It is `check --assume` with its own wording. Nothing is measured, and the present state of the machine has no
-    //! influence on the exit code.
+    //! It is `check --assume` with its own wording. Nothing is measured, and the present state of
+    //! the machine has no influence on the exit code.
 
     use super::CliError;
     use super::args::{PlainFormat, UpgradeArgs};

@@ -1,4 +1,5 @@
-//! The application: the command line, the screens, and the session that runs the stages in order for both.
+//! The application: the command line, the screens, and the session that runs the stages in order
+//! for both.
 //!
 //! What they join are crates of their own; see ARCHITECTURE.md.
 
@@ -15,9 +16,9 @@ use walwise_sys::{host, output, way};
 use walwise_testkit::deadline;
 use {walwise_collect as collect, walwise_report as report};
 
+pub mod cli;
 pub mod session;
 pub mod tui;
-pub mod cli;
 
 /// The whole program: one of our own subprocesses, told apart by its argument, or what a user runs.
 pub fn run() -> ExitCode {

@@ -1,7 +1,8 @@
-//! Joins the stages in order: look, measure, judge. The command line and the screens run the very same ones.
+//! Joins the stages in order: look, measure, judge. The command line and the screens run the very
+//! same ones.
 //!
-//! Each judgement starts from what was read, never from the conclusions of an earlier one, so a report after a
-//! measurement is independent of the one before.
+//! Each judgement starts from what was read, never from the conclusions of an earlier one, so a
+//! report after a measurement is independent of the one before.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -27,7 +28,8 @@ use crate::{validity, workers};
 use assume::Hypothesis;
 
 mod caps {
-    //! The rules that cap verdicts, evaluated before the verdicts are joined. They read no fact that a verdict concludes.
+    //! The rules that cap verdicts, evaluated before the verdicts are joined. They read no fact
+    //! that a verdict concludes.
 
     use crate::durability::{Cap, Caps};
     use crate::facts::catalog::kernel;
@@ -38,38 +40,50 @@ mod caps {
     /// All caps on the subjects of these facts.
     pub fn caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Caps {
         let circumstances = Circumstances { live, traced: true };
-        let capping = rules.rules().iter().filter_map(|rule| Some((rule, rule.caps?)));
+        let capping = rules
+            .rules()
+            .iter()
+            .filter_map(|rule| Some((rule, rule.caps?)));
         Caps::new(capping.flat_map(|(rule, standing)| {
-            rules::subjects(rule, facts).into_iter().map(move |subject| {
-                let finding = rules::evaluate_one(rule, facts, &subject, circumstances);
-                let (mut used, mut assumed) = (Vec::new(), Vec::new());
-                if let Some(trace) = &finding.trace {
-                    collect(trace, &mut used, &mut assumed);
-                }
-                Cap {
-                    rule: rule.id.clone(),
-                    subject,
-                    standing,
-                    applies: match finding.outcome {
-                        Outcome::Applies => Truth::True,
-                        Outcome::DoesNotApply => Truth::False,
-                        Outcome::Undecided { .. } => Truth::Unknown,
-                    },
-                    unread: unread(&finding.outcome).or_else(|| undated(&finding.outcome, &used, facts)),
-                    reason: finding.title,
-                    remedy: finding.remedy.map(|remedy| (remedy.here, remedy.says)),
-                    facts: used,
-                    assumed,
-                }
-            })
+            rules::subjects(rule, facts)
+                .into_iter()
+                .map(move |subject| {
+                    let finding = rules::evaluate_one(rule, facts, &subject, circumstances);
+                    let (mut used, mut assumed) = (Vec::new(), Vec::new());
+                    if let Some(trace) = &finding.trace {
+                        collect(trace, &mut used, &mut assumed);
+                    }
+                    Cap {
+                        rule: rule.id.clone(),
+                        subject,
+                        standing,
+                        applies: match finding.outcome {
+                            Outcome::Applies => Truth::True,
+                            Outcome::DoesNotApply => Truth::False,
+                            Outcome::Undecided { .. } => Truth::Unknown,
+                        },
+                        unread: unread(&finding.outcome)
+                            .or_else(|| undated(&finding.outcome, &used, facts)),
+                        reason: finding.title,
+                        remedy: finding.remedy.map(|remedy| (remedy.here, remedy.says)),
+                        facts: used,
+                        assumed,
+                    }
+                })
         }))
     }
 
     /// A fact that could not be read and would decide. What a release hides is not unread.
     fn unread(outcome: &Outcome) -> Option<String> {
-        let Outcome::Undecided { needs } = outcome else { return None };
+        let Outcome::Undecided { needs } = outcome else {
+            return None;
+        };
         let was_lost = |need: &&Need| !matches!(need.why, Why::Absent | Why::Ambiguous);
-        needs.iter().flatten().find(was_lost).map(|need| need.fact.clone())
+        needs
+            .iter()
+            .flatten()
+            .find(was_lost)
+            .map(|need| need.fact.clone())
     }
 
     /// The day of a kernel's build, which would decide where its number does not, and was not read.
@@ -77,7 +91,9 @@ mod caps {
         let is_undecided =
             matches!(outcome, Outcome::Undecided { .. }) && used.contains(&kernel::VERSION.name());
         let host = Subject::host();
-        let is_dated = facts.value(&host, &kernel::VERSION).is_none_or(|version| version.is_dated());
+        let is_dated = facts
+            .value(&host, &kernel::VERSION)
+            .is_none_or(|version| version.is_dated());
         (is_undecided && !is_dated && !facts.get(&host, &kernel::BUILD).is_known())
             .then(|| kernel::BUILD.name().to_owned())
     }
@@ -92,7 +108,10 @@ mod caps {
                 assumed.push(format!("{} of {}", seen.fact, seen.subject));
             }
         }
-        trace.kids.iter().for_each(|kid| collect(kid, facts, assumed));
+        trace
+            .kids
+            .iter()
+            .for_each(|kid| collect(kid, facts, assumed));
     }
 
     #[cfg(test)]
@@ -115,11 +134,16 @@ mod caps {
                 target::PAGE_WRITES.name(),
             ];
             let rules = RuleSet::builtin();
-            let capping: Vec<_> = rules.rules().iter().filter(|rule| rule.caps.is_some()).collect();
+            let capping: Vec<_> = rules
+                .rules()
+                .iter()
+                .filter(|rule| rule.caps.is_some())
+                .collect();
             assert!(!capping.is_empty());
             for rule in capping {
-                rule.when
-                    .for_each_test(&mut |test| assert!(!concluded.contains(&test.fact.name), "{}", rule.id));
+                rule.when.for_each_test(&mut |test| {
+                    assert!(!concluded.contains(&test.fact.name), "{}", rule.id);
+                });
             }
         }
     }
@@ -127,8 +151,8 @@ mod caps {
 mod drilled {
     //! Records of drills as facts of the targets on the drilled stack.
     //!
-    //! A record that fits no target is reported with the difference: a new kernel or firmware is reason enough to repeat
-    //! the drill.
+    //! A record that fits no target is reported with the difference: a new kernel or firmware is
+    //! reason enough to repeat the drill.
 
     use crate::drill::Record;
     use crate::facts::catalog::target::{self, TargetKind};
@@ -137,19 +161,28 @@ mod drilled {
 
     /// Puts the records in; `live` is whether the facts are of this machine.
     pub fn to_facts(records: &[(String, Record)], live: bool, facts: &mut FactSet) {
-        let is_directory =
-            |of: &&Subject| facts.value(of, &target::KIND).is_some_and(TargetKind::is_directory);
+        let is_directory = |of: &&Subject| {
+            facts
+                .value(of, &target::KIND)
+                .is_some_and(TargetKind::is_directory)
+        };
         if records.is_empty() {
             return;
         }
-        let targets: Vec<Subject> = facts.subjects(Scope::Target).filter(is_directory).cloned().collect();
+        let targets: Vec<Subject> = facts
+            .subjects(Scope::Target)
+            .filter(is_directory)
+            .cloned()
+            .collect();
         for (file, record) in records {
             if !live {
                 facts.warn(DrillNote::Capture { file: file.clone() });
                 continue;
             }
-            let told: Vec<Result<(), String>> =
-                targets.iter().map(|of| record.tell(facts, of, file)).collect();
+            let told: Vec<Result<(), String>> = targets
+                .iter()
+                .map(|of| record.tell(facts, of, file))
+                .collect();
             if told.iter().all(Result::is_err) {
                 let file = file.clone();
                 facts.warn(match told.into_iter().find_map(Result::err) {
@@ -160,10 +193,10 @@ mod drilled {
         }
     }
 }
-mod tried;
-mod raw;
 pub mod assume;
 mod measuring;
+mod raw;
+mod tried;
 pub mod upgrade;
 mod pack {
     //! The rules and tables that come with walwise as one pack, and its identity in a run.
@@ -204,18 +237,23 @@ mod pack {
         fn every_entry_says_when_it_was_checked() {
             for (name, text) in shipped() {
                 let document: toml::Table = toml::from_str(text).unwrap();
-                let rows = document
-                    .iter()
-                    .flat_map(|(kind, rows)| rows.as_array().unwrap().iter().map(move |row| (kind, row)));
+                let rows = document.iter().flat_map(|(kind, rows)| {
+                    rows.as_array().unwrap().iter().map(move |row| (kind, row))
+                });
                 for (kind, row) in rows {
                     let stamp = row.get("checked").and_then(toml::Value::as_str);
-                    let stamp = stamp.unwrap_or_else(|| panic!("{name}: [[{kind}]] without a stamp: {row}"));
-                    assert!(walwise_model::checked::SourceCheck::parse(stamp).is_ok(), "{name}: {stamp}");
+                    let stamp = stamp
+                        .unwrap_or_else(|| panic!("{name}: [[{kind}]] without a stamp: {row}"));
+                    assert!(
+                        walwise_model::checked::SourceCheck::parse(stamp).is_ok(),
+                        "{name}: {stamp}"
+                    );
                 }
             }
         }
 
-        /// A table that is not listed would not count, and two packs with different rulings would look the same.
+        /// A table that is not listed would not count, and two packs with different rulings would
+        /// look the same.
         #[test]
         fn every_rule_file_and_table_of_the_directory_counts() {
             let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -223,8 +261,14 @@ mod pack {
             for directory in ["rules", "rules/tables"] {
                 for entry in std::fs::read_dir(root.join(directory)).unwrap() {
                     let path = entry.unwrap().path();
-                    if path.extension().is_some_and(|extension| extension == "toml") {
-                        there.push(format!("{directory}/{}", path.file_name().unwrap().display()));
+                    if path
+                        .extension()
+                        .is_some_and(|extension| extension == "toml")
+                    {
+                        there.push(format!(
+                            "{directory}/{}",
+                            path.file_name().unwrap().display()
+                        ));
                     }
                 }
             }
@@ -237,7 +281,8 @@ mod pack {
 }
 mod wish;
 mod recipe {
-    //! How walwise would make and mount a file system on a free device: the plan's own words, for a trial to follow.
+    //! How walwise would make and mount a file system on a free device: the plan's own words, for a
+    //! trial to follow.
 
     use super::Session;
     use crate::facts::Subject;
@@ -262,12 +307,17 @@ mod recipe {
         ) -> Result<FilesystemRecipe, String> {
             self.want(target, Some(filesystem))?;
             let report = self.report();
-            let plan =
-                report.plan(target).ok_or_else(|| format!("there is no plan for {}", target.name()))?;
+            let plan = report
+                .plan(target)
+                .ok_or_else(|| format!("there is no plan for {}", target.name()))?;
             let mount = chosen(&plan.steps)?.mount;
             let command = mkfs_command(&plan.steps, filesystem.word())?.to_string();
             // Every word is plain, so blanks part them.
-            let mkfs = command.split_whitespace().skip(1).map(str::to_owned).collect();
+            let mkfs = command
+                .split_whitespace()
+                .skip(1)
+                .map(str::to_owned)
+                .collect();
             Ok(FilesystemRecipe { mkfs, mount })
         }
     }
@@ -290,7 +340,8 @@ pub struct Session {
     pub live: bool,
     /// The options of this run that its commands repeat, display-safe.
     pub options: Vec<RunOption>,
-    /// The target that was asked for, as it was named, display-safe; `None` when everything found is examined.
+    /// The target that was asked for, as it was named, display-safe; `None` when everything found
+    /// is examined.
     pub asked: Option<String>,
     /// Whose settings the answers are about where there is no server.
     pub engine: Area,
@@ -325,7 +376,11 @@ impl Session {
                 CollectStep::Waits(_) => validity::read_ahead(so_far, !request.without_programs),
             }
         };
-        Self::new(collect::run_all(host, request, &mut progress), rules, host.is_live())
+        Self::new(
+            collect::run_all(host, request, &mut progress),
+            rules,
+            host.is_live(),
+        )
     }
 
     /// A session with these facts and without measurements.
@@ -346,8 +401,9 @@ impl Session {
         }
     }
 
-    /// Takes over what was wanted and measured before the host was read again; measurements of every target whose stack is
-    /// unchanged. A measurement of another mount or disk would be wrong for this one.
+    /// Takes over what was wanted and measured before the host was read again; measurements of
+    /// every target whose stack is unchanged. A measurement of another mount or disk would be wrong
+    /// for this one.
     pub fn keep(&mut self, before: Self) {
         self.wanted = before.wanted;
         let there = measurable(&self.read);
@@ -358,7 +414,10 @@ impl Session {
                 _ if !there.contains(&target) => {}
                 None => drop(self.measured.insert(target, measurement)),
                 Some(change) => {
-                    self.read.warn(MeasurementNote::Age { target: target.name().to_owned(), change });
+                    self.read.warn(MeasurementNote::Age {
+                        target: target.name().to_owned(),
+                        change,
+                    });
                 }
             }
         }
@@ -419,7 +478,9 @@ impl Session {
             },
             guard: &guard,
         });
-        report.warnings.extend(validity::newer(&facts).into_iter().map(Note::from));
+        report
+            .warnings
+            .extend(validity::newer(&facts).into_iter().map(Note::from));
         let notes = self.of_users_rules(&report);
         report.warnings.extend(notes);
         report
@@ -429,32 +490,51 @@ impl Session {
     fn of_users_rules(&self, report: &Report) -> Vec<Note> {
         let Self { rules, .. } = self;
         let not_in_force = rules.not_in_force().iter().cloned();
-        let mut notes: Vec<_> = not_in_force.map(|sentence| RulesNote::Loss { sentence }).collect();
+        let mut notes: Vec<_> = not_in_force
+            .map(|sentence| RulesNote::Loss { sentence })
+            .collect();
         notes.extend(rules.expired().iter().map(rules::Expired::note));
         notes.extend(rules.off().iter().map(rules::Off::note));
         for given in rules.overrides() {
             let tally = report.rules.iter().find(|tally| tally.rule == given.rule);
             notes.push(given.note(tally.is_some_and(rules::Tally::is_idle)));
         }
-        notes.extend(rules.remarks().iter().cloned().map(|sentence| RulesNote::Remark { sentence }));
+        notes.extend(
+            rules
+                .remarks()
+                .iter()
+                .cloned()
+                .map(|sentence| RulesNote::Remark { sentence }),
+        );
         notes.into_iter().map(Note::from).collect()
     }
 
     /// Evaluates all rules, on all processors.
     fn evaluation(&self, facts: &FactSet) -> rules::Evaluation {
-        let on = |subjects: &[Subject]| rules::evaluate(subjects, &self.rules, facts, self.circumstances());
+        let on = |subjects: &[Subject]| {
+            rules::evaluate(subjects, &self.rules, facts, self.circumstances())
+        };
         rules::Evaluation::joined(workers::in_pieces(&rules::all_subjects(facts), on))
     }
 
     /// The rules that each rule overrides.
     fn overrides(&self) -> report::Overrides {
-        let rules = self.rules.rules().iter().filter(|rule| !rule.overrides.is_empty());
-        rules.map(|rule| (rule.id.clone(), rule.overrides.clone())).collect()
+        let rules = self
+            .rules
+            .rules()
+            .iter()
+            .filter(|rule| !rule.overrides.is_empty());
+        rules
+            .map(|rule| (rule.id.clone(), rule.overrides.clone()))
+            .collect()
     }
 
     /// The circumstances of the run, for the rules.
     pub fn circumstances(&self) -> rules::Circumstances {
-        rules::Circumstances { live: self.live, traced: self.traced }
+        rules::Circumstances {
+            live: self.live,
+            traced: self.traced,
+        }
     }
 }
 
@@ -479,7 +559,12 @@ mod tests {
         let (data, top) = (Subject::target("/db"), Subject::mount("/db"));
         let mut facts = FactSet::default();
         facts.stand(&data, &top);
-        facts.know(&data, &target::KIND, target::TargetKind::Directory, Source::call("stat /db"));
+        facts.know(
+            &data,
+            &target::KIND,
+            target::TargetKind::Directory,
+            Source::call("stat /db"),
+        );
         let line = Source::line("/proc/self/mountinfo", 31);
         facts.know(&top, &mount::SUPER_OPTIONS, vec![option.to_owned()], line);
         Session::new(facts, RuleSet::default(), true)
@@ -490,7 +575,9 @@ mod tests {
         for (option, stays) in [("nobarrier", true), ("barrier", false)] {
             let mut before = mounted("nobarrier");
             for probe in sample::at_risk().probes {
-                before.measured.insert(Subject::target("/db"), probe.measurement);
+                before
+                    .measured
+                    .insert(Subject::target("/db"), probe.measurement);
             }
             assert!(!before.measured.is_empty());
             let mut now = mounted(option);
@@ -498,7 +585,14 @@ mod tests {
             assert_eq!(now.measured.is_empty(), !stays, "{option}");
             let said = "what was measured of /db before is not shown any more: mount 1 mount.super_options was nobarrier and \
                         is barrier";
-            assert_eq!(now.read.warnings().iter().any(|note| note.to_string() == said), !stays, "{option}");
+            assert_eq!(
+                now.read
+                    .warnings()
+                    .iter()
+                    .any(|note| note.to_string() == said),
+                !stays,
+                "{option}"
+            );
         }
     }
 }

@@ -1,15 +1,16 @@
-//! The screens for continuous use: one loop around a model that is changed by messages and drawn from a report.
+//! The screens for continuous use: one loop around a model that is changed by messages and drawn
+//! from a report.
 //!
-//! It reads no machine and measures nothing: the caller's [`Worker`] works on threads and sends messages. While idle
-//! the loop blocks on the channel; there is a timer only during an animation.
+//! It reads no machine and measures nothing: the caller's [`Worker`] works on threads and sends
+//! messages. While idle the loop blocks on the channel; there is a timer only during an animation.
 
+mod focus;
 mod judged;
 mod key;
-mod focus;
 mod screen_id;
 mod hits {
-    //! The clickable places on the screen. Code that draws a clickable element records it here, so that a click refers to
-    //! the visible picture, without a second layout.
+    //! The clickable places on the screen. Code that draws a clickable element records it here, so
+    //! that a click refers to the visible picture, without a second layout.
     //!
     //! Most entries are keys, because the mouse does only what keys do.
 
@@ -22,7 +23,8 @@ mod hits {
     pub enum Hit {
         /// Does what this key does.
         Press(KeyPress),
-        /// The first line of this block of the page: selects it, and enters it when it is selected already.
+        /// The first line of this block of the page: selects it, and enters it when it is selected
+        /// already.
         Line(String),
         /// The rest of that block: selects it.
         Beneath(String),
@@ -46,7 +48,10 @@ mod hits {
 
         /// Notes that this place does what the first of these keys does, written as `"down j"`.
         pub fn press(&mut self, place: Rect, keys: &str) {
-            self.add(place, Hit::Press(KeyPress::named(keys.split(' ').next().unwrap_or_default())));
+            self.add(
+                place,
+                Hit::Press(KeyPress::named(keys.split(' ').next().unwrap_or_default())),
+            );
         }
 
         /// Forgets all there was, for a picture with something over it.
@@ -56,12 +61,17 @@ mod hits {
 
         /// The element on this cell.
         pub fn at(&self, cell: Position) -> Option<&Hit> {
-            self.0.iter().rev().find(|(place, _)| place.contains(cell)).map(|(_, hit)| hit)
+            self.0
+                .iter()
+                .rev()
+                .find(|(place, _)| place.contains(cell))
+                .map(|(_, hit)| hit)
         }
     }
 }
 mod supposed {
-    //! What is supposed, and the machine that would be: values only. How they are chosen is in [`super::what_if`].
+    //! What is supposed, and the machine that would be: values only. How they are chosen is in
+    //! [`super::what_if`].
 
     use crate::facts::Subject;
     use crate::report::{Report, WhatIf};
@@ -82,7 +92,8 @@ mod supposed {
         }
     }
 
-    /// A machine that is supposed, beside the real one. Nothing of it enters plans, exports or the exit code.
+    /// A machine that is supposed, beside the real one. Nothing of it enters plans, exports or the
+    /// exit code.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Supposed {
         pub suppositions: Vec<Supposition>,
@@ -91,13 +102,13 @@ mod supposed {
         pub report: Report,
     }
 }
+mod input;
 mod job;
+mod jobs;
 mod msg;
 mod queue;
-mod jobs;
 mod svg;
 mod terminal;
-mod input;
 mod theme;
 mod widgets;
 mod filter {
@@ -118,7 +129,10 @@ mod filter {
         /// Whether something that is said so is shown.
         pub fn passes(&self, said: &str) -> bool {
             let said = said.to_lowercase();
-            self.text.text().split_whitespace().all(|word| said.contains(&word.to_lowercase()))
+            self.text
+                .text()
+                .split_whitespace()
+                .all(|word| said.contains(&word.to_lowercase()))
         }
     }
 
@@ -128,9 +142,19 @@ mod filter {
 
         #[test]
         fn every_word_must_be_there() {
-            let passes =
-                |text: &str| Filter { text: Field::new(text), typing: true }.passes("sda device.Cache");
-            for (text, expected) in [("", true), ("CACHE sd", true), ("cache sdb", false), (" ", true)] {
+            let passes = |text: &str| {
+                Filter {
+                    text: Field::new(text),
+                    typing: true,
+                }
+                .passes("sda device.Cache")
+            };
+            for (text, expected) in [
+                ("", true),
+                ("CACHE sd", true),
+                ("cache sdb", false),
+                (" ", true),
+            ] {
                 assert_eq!(passes(text), expected, "{text}");
             }
         }
@@ -138,8 +162,8 @@ mod filter {
 }
 mod room;
 mod side {
-    //! The column at the left of a wide page: the other targets, and what is known of the host. Keys do not go there; a click
-    //! on a target chooses it.
+    //! The column at the left of a wide page: the other targets, and what is known of the host.
+    //! Keys do not go there; a click on a target chooses it.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
@@ -184,10 +208,11 @@ mod side {
     }
 }
 mod documents;
-mod page;
 mod fill;
+mod page;
 mod standing {
-    //! A target in a row, wherever targets are listed: mark and word of its standing, name, file system, price of a commit.
+    //! A target in a row, wherever targets are listed: mark and word of its standing, name, file
+    //! system, price of a commit.
 
     use super::theme::{TextRole, Theme};
     use super::widgets::columns::{Column, StyledText};
@@ -197,16 +222,25 @@ mod standing {
     use crate::report::telling::{Tone, price, sign};
     use crate::report::{Report, TargetSummary};
 
-    pub const SHAPE: [Column; 5] =
-        [Column::keep(1), Column::keep(15), Column::keep(12), Column::drop(2), Column::drop(1)];
+    pub const SHAPE: [Column; 5] = [
+        Column::keep(1),
+        Column::keep(15),
+        Column::keep(12),
+        Column::drop(2),
+        Column::drop(1),
+    ];
 
     /// The mark of what is chosen.
     pub fn mark(theme: Theme, is_chosen: bool) -> StyledText {
-        (if is_chosen { "▸" } else { " " }.to_owned(), theme.style(TextRole::Accent))
+        (
+            if is_chosen { "▸" } else { " " }.to_owned(),
+            theme.style(TextRole::Accent),
+        )
     }
 
-    /// What a list says of a target, its name in at most so many columns: its standing, its file system where there is one, and what a durable commit costs, a dash
-    /// where that was not measured.
+    /// What a list says of a target, its name in at most so many columns: its standing, its file
+    /// system where there is one, and what a durable commit costs, a dash where that was not
+    /// measured.
     pub fn cells(
         report: &Report,
         target: &TargetSummary,
@@ -226,10 +260,18 @@ mod standing {
                 };
                 (sign, standing.word(), theme.standing(standing))
             }
-            None => ("·", target.content.as_ref().map_or("no verdict", |_| "disk"), dim),
+            None => (
+                "·",
+                target.content.as_ref().map_or("no verdict", |_| "disk"),
+                dim,
+            ),
         };
         let price = price::median(report, target).unwrap_or_else(|| "–".to_owned());
-        let name = theme.style(if is_chosen { TextRole::Heading } else { TextRole::Plain });
+        let name = theme.style(if is_chosen {
+            TextRole::Heading
+        } else {
+            TextRole::Plain
+        });
         vec![
             mark(theme, is_chosen),
             (format!("{sign} {standing}"), style),
@@ -242,8 +284,9 @@ mod standing {
 mod raw {
     //! The machine's raw answer behind a fact, line by line: fetched when the fact is unfolded.
     //!
-    //! The worker has the answers; this module caches those that were viewed, until a newer report arrives. An answer is
-    //! not always the whole file: of configuration files and command lines only known keys are kept.
+    //! The worker has the answers; this module caches those that were viewed, until a newer report
+    //! arrives. An answer is not always the whole file: of configuration files and command lines
+    //! only known keys are kept.
 
     use std::collections::BTreeMap;
 
@@ -257,12 +300,16 @@ mod raw {
     pub struct Raw(BTreeMap<(String, String), Vec<String>>);
 
     impl Raw {
-        /// The lines that a value was read from, as far as they are known; `source` is what displays as that.
+        /// The lines that a value was read from, as far as they are known; `source` is what
+        /// displays as that.
         pub fn lines(&self, source: &str, value: &str) -> &[String] {
-            self.0.get(&(source.to_owned(), value.to_owned())).map_or(&[], Vec::as_slice)
+            self.0
+                .get(&(source.to_owned(), value.to_owned()))
+                .map_or(&[], Vec::as_slice)
         }
 
-        /// The job that fetches what the fact of this block was read from, if it has one and that is not known yet.
+        /// The job that fetches what the fact of this block was read from, if it has one and that
+        /// is not known yet.
         pub fn wanted(&self, report: Option<&Report>, block: &Block) -> Option<Job> {
             let (source, value) = origin(report?, block)?;
             let is_known = self.0.contains_key(&(source.to_string(), value.clone()));
@@ -291,14 +338,14 @@ mod raw {
         is_answer.then(|| (source.clone(), catalog::show(fact, value)))
     }
 }
-mod data;
-mod what_if;
-mod model;
-mod export;
 mod command;
+mod data;
+mod export;
+mod model;
+mod what_if;
 mod words {
-    //! Words for the rows of a screen, where the report's own sentences are too long. Everything else is said in the words of
-    //! the text report ([`crate::report::telling::words`]).
+    //! Words for the rows of a screen, where the report's own sentences are too long. Everything
+    //! else is said in the words of the text report ([`crate::report::telling::words`]).
 
     use crate::facts::Subject;
     use crate::tui::widgets::text::fit_end;
@@ -308,19 +355,23 @@ mod words {
 
     /// A subject without its kind; of a long path the end.
     pub fn subject(subject: &Subject) -> String {
-        if subject.name().is_empty() { subject.to_string() } else { fit_end(subject.name(), SUBJECT) }
+        if subject.name().is_empty() {
+            subject.to_string()
+        } else {
+            fit_end(subject.name(), SUBJECT)
+        }
     }
 }
-mod overlay;
 mod frame;
-mod screen;
-mod update;
+mod overlay;
 mod pictures;
-mod trial;
 #[cfg(test)]
 mod sample;
+mod screen;
 #[cfg(test)]
 mod tests;
+mod trial;
+mod update;
 
 use std::io;
 use std::sync::Arc;
@@ -356,18 +407,20 @@ pub struct Options {
 
 /// The interval between two frames of an animation.
 const TICK: Duration = Duration::from_millis(120);
-/// The interval between two frames for progress alone, however often it is reported: drawing must not disturb a
-/// measurement.
+/// The interval between two frames for progress alone, however often it is reported: drawing must
+/// not disturb a measurement.
 const FRAME: Duration = Duration::from_millis(40);
 /// The longest time for which input is taken without drawing.
 const BATCH: Duration = Duration::from_millis(100);
 /// The interval of checks for the foreground, after being continued in the background.
 const AWAY: Duration = Duration::from_secs(1);
-/// The longest wait at exit for a cancelled probe to remove its scratch files, or for a file to be saved.
+/// The longest wait at exit for a cancelled probe to remove its scratch files, or for a file to be
+/// saved.
 const STOPPING: Duration = Duration::from_secs(2);
 
-/// Shows the screens on the terminal at standard input and output until the user leaves or a signal arrives. The terminal
-/// is as it was when this returns, and a probe that was running has been stopped.
+/// Shows the screens on the terminal at standard input and output until the user leaves or a signal
+/// arrives. The terminal is as it was when this returns, and a probe that was running has been
+/// stopped.
 pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
     let (out, inbox) = mpsc::channel();
     input::signals(out.clone())?;
@@ -375,11 +428,20 @@ pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
     let input = InputQueue::default();
     input::keys(&out, input.clone())?;
     let mut jobs = Jobs::new(worker, out);
-    let theme = Theme { colour: options.colour, ascii: options.ascii };
+    let theme = Theme {
+        colour: options.colour,
+        ascii: options.ascii,
+    };
     let exit = drive(&mut tty, &inbox, &input, &mut jobs, theme);
     drop(tty);
     wind_down(&mut jobs, &inbox);
-    exit.or_else(|error| if is_closed(&error) { Ok(Exit::Signal(SIGHUP)) } else { Err(error) })
+    exit.or_else(|error| {
+        if is_closed(&error) {
+            Ok(Exit::Signal(SIGHUP))
+        } else {
+            Err(error)
+        }
+    })
 }
 
 /// The loop: draw what changed, wait, take every message and all input there is.
@@ -421,7 +483,9 @@ fn drive(
         let mut msgs = first.into_iter().chain(inbox.try_iter());
         is_input_left = false;
         while model.exit.is_none() {
-            let next = msgs.next().or_else(|| input.next(update::takes_text(&model)));
+            let next = msgs
+                .next()
+                .or_else(|| input.next(update::takes_text(&model)));
             let Some(msg) = next else { break };
             match &msg {
                 // It is in the queue.
@@ -514,8 +578,9 @@ fn perform(
     Ok(())
 }
 
-/// Stops all jobs, and waits for a probe to remove its scratch files and for a file to be complete; a second request to
-/// exit skips the wait. SIGHUP is no such request, since it also arrives after we noticed the closed terminal.
+/// Stops all jobs, and waits for a probe to remove its scratch files and for a file to be complete;
+/// a second request to exit skips the wait. SIGHUP is no such request, since it also arrives after
+/// we noticed the closed terminal.
 fn wind_down(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
     jobs.cancel_all();
     let begun = Instant::now();
@@ -530,7 +595,12 @@ fn wind_down(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
 
 /// Whether an error of drawing only means that the terminal was closed.
 fn is_closed(error: &io::Error) -> bool {
-    const GONE: [i32; 3] =
-        [nix::errno::Errno::EIO as i32, nix::errno::Errno::ENXIO as i32, nix::errno::Errno::EPIPE as i32];
-    error.raw_os_error().is_some_and(|number| GONE.contains(&number))
+    const GONE: [i32; 3] = [
+        nix::errno::Errno::EIO as i32,
+        nix::errno::Errno::ENXIO as i32,
+        nix::errno::Errno::EPIPE as i32,
+    ];
+    error
+        .raw_os_error()
+        .is_some_and(|number| GONE.contains(&number))
 }

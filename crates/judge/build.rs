@@ -7,12 +7,16 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=rules");
-    let root = env::var_os("CARGO_MANIFEST_DIR").ok_or_else(|| io::Error::other("no CARGO_MANIFEST_DIR"))?;
+    let root = env::var_os("CARGO_MANIFEST_DIR")
+        .ok_or_else(|| io::Error::other("no CARGO_MANIFEST_DIR"))?;
     let directory = Path::new(&root).join("rules");
     let mut names = Vec::new();
     for entry in fs::read_dir(&directory)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
             names.extend(path.file_name().and_then(OsStr::to_str).map(str::to_owned));
         }
     }
@@ -20,7 +24,8 @@ fn main() -> io::Result<()> {
     let mut list = String::from("[\n");
     for name in names {
         let text = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/rules/{name}\")");
-        writeln!(list, "    (\"rules/{name}\", include_str!({text})),").map_err(io::Error::other)?;
+        writeln!(list, "    (\"rules/{name}\", include_str!({text})),")
+            .map_err(io::Error::other)?;
     }
     list.push_str("]\n");
     let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("no OUT_DIR"))?;

@@ -1,4 +1,5 @@
-//! The command line as types, parsed by clap. Their doc comments are the text of `--help` and of the manual pages.
+//! The command line as types, parsed by clap. Their doc comments are the text of `--help` and of
+//! the manual pages.
 
 mod drill;
 mod show {
@@ -93,7 +94,8 @@ pub struct Bare {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
-    /// Check storage and settings and report. With a TARGET it measures there; without one it writes nothing.
+    /// Check storage and settings and report. With a TARGET it measures there; without one it
+    /// writes nothing.
     #[command(after_help = help("check"))]
     Check(Check),
     /// Show what another kernel, distribution or tools would change, boot failures first.
@@ -108,7 +110,8 @@ pub enum CliCommand {
     /// Test with real power cuts: instructions, a writer, and the comparison afterwards.
     #[command(after_help = help("drill"))]
     Drill(Drill),
-    /// Compare file systems on a disk: make, mount and measure each in turn, on a loop file or a spare disk.
+    /// Compare file systems on a disk: make, mount and measure each in turn, on a loop file or a
+    /// spare disk.
     #[command(after_help = help("trial"))]
     Trial(Trial),
     /// Show collected facts and their sources.
@@ -147,7 +150,8 @@ pub struct From {
     /// Look at a captured host instead of this one.
     #[arg(long, value_name = "FILE")]
     pub host: Option<PathBuf>,
-    /// More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR.
+    /// More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in
+    /// DIR.
     #[arg(long, value_name = "DIR")]
     pub rules: Option<PathBuf>,
     /// The target is a directory that does not exist yet.
@@ -173,8 +177,8 @@ pub struct Output {
     /// Write to FILE atomically: an existing file is replaced by a new one, owned by you.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Permissions of that file, in octal, such as 0640; without it root's is for root alone, that of others as their umask
-    /// says.
+    /// Permissions of that file, in octal, such as 0640; without it root's is for root alone, that
+    /// of others as their umask says.
     #[arg(long, value_name = "MODE", requires = "output", value_parser = Access::parse)]
     pub output_mode: Option<Access>,
 }
@@ -214,21 +218,22 @@ pub struct Check {
     /// Where it goes.
     #[command(flatten)]
     pub output: Output,
-    /// Compare with a report of --save, --format json or --format html; `last`, or no value, is the one
-    /// saved last.
+    /// Compare with a report of --save, --format json or --format html; `last`, or no value, is the
+    /// one saved last.
     #[arg(long, value_name = "REPORT", num_args = 0..=1, default_missing_value = "last")]
     pub baseline: Option<PathBuf>,
-    /// Save the report for the next --baseline: in $XDG_STATE_HOME/walwise or ~/.local/state/walwise, as root in
-    /// /var/lib/walwise. Of each host and target the newest 60 are kept, at most 256 MiB. With --baseline last a missing
-    /// report is a note.
+    /// Save the report for the next --baseline: in $XDG_STATE_HOME/walwise or
+    /// ~/.local/state/walwise, as root in /var/lib/walwise. Of each host and target the newest 60
+    /// are kept, at most 256 MiB. With --baseline last a missing report is a note.
     #[arg(long, conflicts_with = "host")]
     pub save: bool,
-    /// Also show what would differ if this fact had this value; repeatable. Without @SUBJECT the fact of the host, or
-    /// of the only subject with that fact. It never unlocks a setting that can lose data.
+    /// Also show what would differ if this fact had this value; repeatable. Without @SUBJECT the
+    /// fact of the host, or of the only subject with that fact. It never unlocks a setting that can
+    /// lose data.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
-    /// The file system that TARGET, a free device, is to get instead of the first choice: plan, script and lines follow it.
-    /// It allows nothing that is refused without it.
+    /// The file system that TARGET, a free device, is to get instead of the first choice: plan,
+    /// script and lines follow it. It allows nothing that is refused without it.
     #[arg(long, value_parser = filesystem(), value_name = "NAME", requires = "target")]
     pub fs: Option<NewFilesystem>,
     /// Whose settings to answer for where there is no server yet.
@@ -256,8 +261,8 @@ pub struct UpgradeArgs {
     /// The kernel: its version, or its release as `uname -r` will print it.
     #[arg(long, value_name = "VERSION")]
     pub kernel: Option<String>,
-    /// The distribution, such as rhel10, debian13, ubuntu24.04, sles15.6, ol9-uek7, amzn2-5.10: its tools and, without --kernel, its
-    /// kernel.
+    /// The distribution, such as rhel10, debian13, ubuntu24.04, sles15.6, ol9-uek7, amzn2-5.10: its
+    /// tools and, without --kernel, its kernel.
     #[arg(long, value_name = "NAME")]
     pub os: Option<String>,
     /// Version of e2fsprogs.
@@ -306,10 +311,12 @@ pub struct Probe {
     /// The directory to measure in.
     #[arg(required_unless_present = "import")]
     pub directory: Option<PathBuf>,
-    /// Figures measured elsewhere: pg_test_fsync's text or fio's JSON. They are shown, but no advice depends on them.
+    /// Figures measured elsewhere: pg_test_fsync's text or fio's JSON. They are shown, but no
+    /// advice depends on them.
     #[arg(long, value_name = "FILE", conflicts_with = "pg_test_fsync")]
     pub import: Vec<PathBuf>,
-    /// Time limit of each workload, 10 by default; with --pg-test-fsync the time of each test, 5 by default.
+    /// Time limit of each workload, 10 by default; with --pg-test-fsync the time of each test, 5 by
+    /// default.
     #[arg(long, value_name = "N", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// What to measure, comma-separated; by default which way to write WAL is best.
@@ -367,8 +374,8 @@ pub enum Load {
 /// `walwise facts`.
 #[derive(Args, Debug)]
 pub struct Facts {
-    /// Facts to show: names, or prefixes such as `device.`; all by default. A path, such as `.` or one with a
-    /// slash, is a directory or device to look at as well.
+    /// Facts to show: names, or prefixes such as `device.`; all by default. A path, such as `.` or
+    /// one with a slash, is a directory or device to look at as well.
     #[arg(value_name = "KEY|DIR")]
     pub keys: Vec<String>,
     /// List every fact and its meaning.
@@ -488,8 +495,15 @@ fn filesystem() -> impl TypedValueParser<Value = NewFilesystem> {
 }
 
 fn format() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.says())))
-        .try_map(|name| Format::ALL.into_iter().find(|format| format.name() == name).ok_or("no format"))
+    PossibleValuesParser::new(
+        Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.says())),
+    )
+    .try_map(|name| {
+        Format::ALL
+            .into_iter()
+            .find(|format| format.name() == name)
+            .ok_or("no format")
+    })
 }
 
 /// Forms of everything else.

@@ -22,12 +22,18 @@ pub(super) fn run(args: &Check) -> ExitResult {
     match checked(args) {
         // What asks by a protocol hears of a failure in its words, too.
         Err(CliError::Usage(sentence)) => failed(protocol, &sentence, CliError::Usage),
-        Err(CliError::Other(error)) => failed(protocol, &format!("{error:#}"), |_| CliError::Other(error)),
+        Err(CliError::Other(error)) => {
+            failed(protocol, &format!("{error:#}"), |_| CliError::Other(error))
+        }
         ended => ended,
     }
 }
 
-fn failed(protocol: Protocol, sentence: &str, error: impl FnOnce(String) -> CliError) -> ExitResult {
+fn failed(
+    protocol: Protocol,
+    sentence: &str,
+    error: impl FnOnce(String) -> CliError,
+) -> ExitResult {
     match (protocol.failure(sentence), protocol.code(Health::Unknown)) {
         (Some(line), Some(code)) => out::print(&line).map(|_| code),
         _ => Err(error(sentence.to_owned())),
@@ -37,28 +43,43 @@ fn failed(protocol: Protocol, sentence: &str, error: impl FnOnce(String) -> CliE
 fn checked(args: &Check) -> ExitResult {
     baseline::check(args)?;
     if args.extent.only.is_some() && args.format != Format::Text {
-        return Err(CliError::Usage("--only is a part of the text; leave out --format".to_owned()));
+        return Err(CliError::Usage(
+            "--only is a part of the text; leave out --format".to_owned(),
+        ));
     }
     let delivery = Delivery::find(&args.output, args.format.runs())?;
     let rules = host::rules(args.from.rules.as_deref())?;
     let target = args.target.as_deref();
     let machine = host::open(args.from.host.as_deref())?;
     // Assumptions are judged over the very answers of the first pass.
-    let machine: Box<dyn Host> =
-        if args.assume.is_empty() { machine } else { Box::new(RememberingHost::new(machine)) };
+    let machine: Box<dyn Host> = if args.assume.is_empty() {
+        machine
+    } else {
+        Box::new(RememberingHost::new(machine))
+    };
     let mut session = look_at(machine.as_ref(), &args.from, target, rules)?;
     if let Some(filesystem) = args.fs {
         let targets: Vec<Subject> = session.read.subjects(Scope::Target).cloned().collect();
         for target in targets {
-            session.want(&target, Some(filesystem)).map_err(CliError::Usage)?;
+            session
+                .want(&target, Some(filesystem))
+                .map_err(CliError::Usage)?;
         }
     }
     let suppose = || host::supposed(&args.assume, &session, machine.as_ref(), &args.from, target);
-    let hypothesis = if args.assume.is_empty() { None } else { Some(suppose()?) };
+    let hypothesis = if args.assume.is_empty() {
+        None
+    } else {
+        Some(suppose()?)
+    };
     // A capture is kept no longer than it is needed.
     drop(machine);
     let before = baseline::load(args, &session)?;
-    let keep = if args.save { Some(Shelf::of(&session, target)?.place_next()?) } else { None };
+    let keep = if args.save {
+        Some(Shelf::of(&session, target)?.place_next()?)
+    } else {
+        None
+    };
     let not_measured = if args.target.is_some() && !args.no_probe && session.live {
         measure_target(&mut session, &args.measure)?
     } else {
@@ -89,10 +110,14 @@ fn checked(args: &Check) -> ExitResult {
         (format, _) => delivery.deliver(&format.render(&report).map_err(CliError::Usage)?)?,
     };
     if let Some((found, document)) = kept {
-        let written =
-            found.commit(document.as_bytes()).context("the report was made and not kept as a baseline")?;
+        let written = found
+            .commit(document.as_bytes())
+            .context("the report was made and not kept as a baseline")?;
         out::notice(&format!("kept as baseline: {}", written.path.display()));
-        written.warning.iter().for_each(|sentence| out::notice(sentence));
+        written
+            .warning
+            .iter()
+            .for_each(|sentence| out::notice(sentence));
     }
     if let Some(code) = args.format.protocol().code(Health::from_report(&report)) {
         return Ok(code);
@@ -102,23 +127,36 @@ fn checked(args: &Check) -> ExitResult {
 }
 
 /// Measures in the target, where it is a directory; returns the message where it could not.
-fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<MeasurementNote>, CliError> {
+fn measure_target(
+    session: &mut Session,
+    options: &Measure,
+) -> Result<Option<MeasurementNote>, CliError> {
     let (facts, _) = session.judged();
     let Some(target) = session::measurable(&facts).into_iter().next() else {
         let why = session::unreadable(&facts).or_else(|| session::to_be_made(&facts));
         return Ok(why.map(|reason| MeasurementNote::Absence { reason }));
     };
     let Measure { scratch, seconds } = options;
-    let options = MeasurementOptions { scratch: scratch.clone(), ..MeasurementOptions::new(*seconds) };
+    let options = MeasurementOptions {
+        scratch: scratch.clone(),
+        ..MeasurementOptions::new(*seconds)
+    };
     let outcome = match session::prepare(&facts, &target, &options) {
         Ok(plan) => match measure(&plan)? {
             // A report on half of it would be misleading.
             (outcome, Some(number)) => {
-                return Err(CliError::Signal(number, outcome.err().map(|error| error.message)));
+                return Err(CliError::Signal(
+                    number,
+                    outcome.err().map(|error| error.message),
+                ));
             }
             (outcome, None) => outcome,
         },
-        Err(refusal) => return Ok(Some(MeasurementNote::Absence { reason: refusal.to_string() })),
+        Err(refusal) => {
+            return Ok(Some(MeasurementNote::Absence {
+                reason: refusal.to_string(),
+            }));
+        }
     };
     match outcome {
         Ok(measurement) => {
@@ -126,8 +164,12 @@ fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<Mea
             Ok(None)
         }
         Err(error) => {
-            let says = MeasurementNote::Fragment { reason: error.to_string() };
-            session.measured.extend(error.partial.map(|partial| (target, *partial)));
+            let says = MeasurementNote::Fragment {
+                reason: error.to_string(),
+            };
+            session
+                .measured
+                .extend(error.partial.map(|partial| (target, *partial)));
             Ok(Some(says))
         }
     }

@@ -1,13 +1,16 @@
-//! `walwise drill`: the steps by which a person cuts the power of a machine and finds out what survived.
+//! `walwise drill`: the steps by which a person cuts the power of a machine and finds out what
+//! survived.
 //!
-//! It prints, and writes into the directory that was named. The writer's standard output is the log, which a machine
-//! with power has to keep; every line is therefore flushed before the next commit begins.
+//! It prints, and writes into the directory that was named. The writer's standard output is the
+//! log, which a machine with power has to keep; every line is therefore flushed before the next
+//! commit begins.
 
 mod child {
-    //! The child that writes and reads for a drill, so that a signal ends the drill whatever the state of the disk.
+    //! The child that writes and reads for a drill, so that a signal ends the drill whatever the
+    //! state of the disk.
     //!
-    //! It does nothing before it is told to, and waits after every commit until that was printed. It is killed when the
-    //! drill ends, like a power cut would end it, and its files remain.
+    //! It does nothing before it is told to, and waits after every commit until that was printed.
+    //! It is killed when the drill ends, like a power cut would end it, and its files remain.
 
     use std::io;
     use std::path::{Path, PathBuf};
@@ -77,21 +80,32 @@ mod child {
         pub(super) fn start(args: &DrillWrite, head: &Head) -> Result<Self, CliError> {
             let directory = safe(path_bytes(&args.directory));
             let path = Bytes::from(args.directory.as_path());
-            let request = Request::Write(path, args.method.method(), args.segments.segments(), head.clone());
+            let request = Request::Write(
+                path,
+                args.method.method(),
+                args.segments.segments(),
+                head.clone(),
+            );
             let mut child = spawn(&request)?;
             match child.channel.recv(Some(PATIENCE)) {
-                Ok(Ok(News::Ready)) => Ok(Self { child: Some(child), directory }),
+                Ok(Ok(News::Ready)) => Ok(Self {
+                    child: Some(child),
+                    directory,
+                }),
                 other => Err(ended(other, &directory, PATIENCE)),
             }
         }
 
-        /// Writes until it is cancelled. `tell` is called when it has begun, and after every commit.
+        /// Writes until it is cancelled. `tell` is called when it has begun, and after every
+        /// commit.
         pub(super) fn run(
             &mut self,
             control: &Control,
             tell: &mut dyn FnMut(Option<u64>) -> io::Result<()>,
         ) -> Result<(), CliError> {
-            let Some(child) = &mut self.child else { return Ok(()) };
+            let Some(child) = &mut self.child else {
+                return Ok(());
+            };
             let mut since = Instant::now();
             let mut go_on = true;
             while !control.is_cancelled() {
@@ -106,7 +120,8 @@ mod child {
                     Err(RecvError::Timeout) if since.elapsed() < LONGEST => continue,
                     other => return Err(ended(other, &self.directory, LONGEST)),
                 };
-                tell(number).map_err(|error| anyhow!("the reader is gone: {}", error_words(&error)))?;
+                tell(number)
+                    .map_err(|error| anyhow!("the reader is gone: {}", error_words(&error)))?;
                 go_on = true;
             }
             Ok(())
@@ -141,7 +156,11 @@ mod child {
 
     fn spawn(request: &Request) -> Result<Subprocess, CliError> {
         Subprocess::spawn(Role::Drill, request).map_err(|error| {
-            anyhow!("the child that does the drill did not start: {}", error_words(&error)).into()
+            anyhow!(
+                "the child that does the drill did not start: {}",
+                error_words(&error)
+            )
+            .into()
         })
     }
 
@@ -150,9 +169,11 @@ mod child {
         match last {
             Ok(Err(DrillFailure::Refused(why))) => CliError::Usage(why),
             Ok(Err(DrillFailure::Failed(why))) => anyhow!(why).into(),
-            Err(RecvError::Timeout) => {
-                anyhow!("{directory}: no answer within {} s; look at dmesg", patience.as_secs()).into()
-            }
+            Err(RecvError::Timeout) => anyhow!(
+                "{directory}: no answer within {} s; look at dmesg",
+                patience.as_secs()
+            )
+            .into(),
             Ok(Ok(_)) | Err(RecvError::Closed) => {
                 anyhow!("the child that does the drill ended without a word").into()
             }
@@ -163,15 +184,21 @@ mod child {
     pub fn serve(mut channel: Channel) -> io::Result<()> {
         let served = match channel.recv(None)? {
             Request::Read(directory) => find(&PathBuf::from(directory), &mut channel),
-            Request::Write(directory, method, segments, head) => {
-                write(&PathBuf::from(directory), method, segments, &head, &mut channel)
-            }
+            Request::Write(directory, method, segments, head) => write(
+                &PathBuf::from(directory),
+                method,
+                segments,
+                &head,
+                &mut channel,
+            ),
         };
         served.or_else(|failure| channel.send(&Reply::Err(failure)))
     }
 
     fn tell(channel: &mut Channel, news: News) -> Result<(), DrillFailure> {
-        channel.send(&Reply::Ok(news)).map_err(|error| DrillFailure::Failed(error_words(&error)))
+        channel
+            .send(&Reply::Ok(news))
+            .map_err(|error| DrillFailure::Failed(error_words(&error)))
     }
 
     fn find(directory: &Path, channel: &mut Channel) -> Result<(), DrillFailure> {
@@ -198,7 +225,9 @@ mod child {
     ) -> Result<(), DrillFailure> {
         let parent = DrillDirectory::to_write(directory).map_err(DrillFailure::Refused)?;
         tell(channel, News::Ready)?;
-        channel.recv::<()>(None).map_err(|error| DrillFailure::Failed(error.to_string()))?;
+        channel
+            .recv::<()>(None)
+            .map_err(|error| DrillFailure::Failed(error.to_string()))?;
         let mut acknowledge = |number: Option<u64>| {
             channel.send(&Reply::Ok(number.map_or(News::Begun, News::Commit)))?;
             channel.recv::<()>(None)?;
@@ -219,8 +248,8 @@ use super::out::{self, ExitResult, print};
 use super::signals::Listener;
 use super::{CliError, host};
 use crate::drill::{
-    BOOT, DrillResult, Head, Record, STOPPED, StackFingerprint, Survived, acknowledged, compare, day, no_cut,
-    survived,
+    BOOT, DrillResult, Head, Record, STOPPED, StackFingerprint, Survived, acknowledged, compare,
+    day, no_cut, survived,
 };
 use crate::facts::Scope;
 use crate::host::{Host, LiveHost, Question, path_bytes};
@@ -241,21 +270,35 @@ pub(super) fn run(args: &Drill) -> ExitResult {
     match (&args.step, &args.directory) {
         (Some(DrillStep::Write(args)), _) => write(args),
         (Some(DrillStep::Read { directory }), _) => read(directory),
-        (Some(DrillStep::Check { acknowledged, survived, record }), _) => {
-            check(acknowledged, survived, record.as_deref())
-        }
+        (
+            Some(DrillStep::Check {
+                acknowledged,
+                survived,
+                record,
+            }),
+            _,
+        ) => check(acknowledged, survived, record.as_deref()),
         (None, Some(directory)) => print(&steps(directory)?),
-        (None, None) => Err(CliError::Usage("name the directory that the drill is about".to_owned())),
+        (None, None) => Err(CliError::Usage(
+            "name the directory that the drill is about".to_owned(),
+        )),
     }
 }
 
 /// The instructions, in order.
 fn steps(directory: &Path) -> Result<String, CliError> {
     let shown = safe(path_bytes(directory));
-    let cannot =
-        || CliError::Usage(format!("{shown} cannot be written into a command; give it another name"));
+    let cannot = || {
+        CliError::Usage(format!(
+            "{shown} cannot be written into a command; give it another name"
+        ))
+    };
     // A name with a leading dash would be taken for an option.
-    let dir = if shown.starts_with('-') { format!("./{shown}") } else { shown.clone() };
+    let dir = if shown.starts_with('-') {
+        format!("./{shown}")
+    } else {
+        shown.clone()
+    };
     let own = format!("{}/{}", dir.trim_end_matches('/'), drill::DIRECTORY);
     let remote = |program: &'static str, name: &str| {
         Command::new("ssh HOST ").command(&Command::new(program).value(name)?)
@@ -309,7 +352,8 @@ fn write(args: &DrillWrite) -> ExitResult {
     let mut stdout = io::stdout().lock();
     let control = listener.control();
     let mut tell = |number: Option<u64>| {
-        // A full pipe would block the end of the drill; a commit that was not printed was not acknowledged.
+        // A full pipe would block the end of the drill; a commit that was not printed was not
+        // acknowledged.
         while !out::takes_more() {
             if control.is_cancelled() {
                 return Ok(());
@@ -331,7 +375,10 @@ fn write(args: &DrillWrite) -> ExitResult {
                 let _ = writeln!(stdout, "{STOPPED}").and_then(|()| stdout.flush());
             }
             let place = safe(path_bytes(&drill::place(&args.directory)));
-            Err(CliError::Signal(signal, Some(format!("what was written stays in {place}"))))
+            Err(CliError::Signal(
+                signal,
+                Some(format!("what was written stays in {place}")),
+            ))
         }
         (Ok(()), None) => Ok(0),
     }
@@ -339,7 +386,15 @@ fn write(args: &DrillWrite) -> ExitResult {
 
 fn read(directory: &Path) -> ExitResult {
     let found = child::read(directory)?;
-    print(&Survived { boot: boot(), stack: stack(directory)?, when: now(), ..found }.to_string())
+    print(
+        &Survived {
+            boot: boot(),
+            stack: stack(directory)?,
+            when: now(),
+            ..found
+        }
+        .to_string(),
+    )
 }
 
 /// The id of the current boot; empty where it cannot be read.
@@ -352,13 +407,21 @@ fn boot() -> String {
 fn stack(directory: &Path) -> Result<StackFingerprint, CliError> {
     let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
     let target = session.read.subjects(Scope::Target).next();
-    Ok(target.map(|target| StackFingerprint::from_facts(&session.read, target)).unwrap_or_default())
+    Ok(target
+        .map(|target| StackFingerprint::from_facts(&session.read, target))
+        .unwrap_or_default())
 }
 
 fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
-    let wish = Wish { existing: Existing::Continued, ..Wish::default() };
-    let recorded = record.map(|path| out::destination(path, wish)).transpose()?;
-    let named = |path: &Path, says: String| CliError::Usage(format!("{}: {says}", safe(path_bytes(path))));
+    let wish = Wish {
+        existing: Existing::Continued,
+        ..Wish::default()
+    };
+    let recorded = record
+        .map(|path| out::destination(path, wish))
+        .transpose()?;
+    let named =
+        |path: &Path, says: String| CliError::Usage(format!("{}: {says}", safe(path_bytes(path))));
     let log = |path: &Path| host::text_file(path, LARGEST_LOG);
     let acknowledged = acknowledged(&log(acks)?).map_err(|says| named(acks, says))?;
     let survived = survived(&log(rest)?).map_err(|says| named(rest, says))?;
@@ -366,11 +429,14 @@ fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
     let no_cut = no_cut(&acknowledged, &survived);
     print(&verdict(&acknowledged.head, &survived, &outcome, no_cut))?;
     if let (Some(path), Some(found)) = (record, recorded) {
-        let mut drills = host::drill_record_if_any(path)?.unwrap_or_else(|| Record::new(&acknowledged.stack));
+        let mut drills =
+            host::drill_record_if_any(path)?.unwrap_or_else(|| Record::new(&acknowledged.stack));
         drills
             .add(&acknowledged, &survived, &outcome)
             .map_err(|says| named(path, format!("not recorded: {says}")))?;
-        found.commit(drills.render().as_bytes()).map_err(anyhow::Error::from)?;
+        found
+            .commit(drills.render().as_bytes())
+            .map_err(anyhow::Error::from)?;
         out::notice(&format!(
             "recorded, the {} of its stack: {}",
             ordinal(drills.cuts()),
@@ -380,7 +446,8 @@ fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
     Ok(exit_code(&outcome, no_cut))
 }
 
-/// 3 where something is lost, 5 where nothing was proven, 0 where everything was found after a power cut.
+/// 3 where something is lost, 5 where nothing was proven, 0 where everything was found after a
+/// power cut.
 fn exit_code(outcome: &DrillResult, no_cut: Option<&str>) -> u8 {
     match (outcome.lost(), outcome.examined, no_cut) {
         (1.., _, _) => 3,
@@ -389,18 +456,39 @@ fn exit_code(outcome: &DrillResult, no_cut: Option<&str>) -> u8 {
     }
 }
 
-fn verdict(head: &Head, survived: &Survived, outcome: &DrillResult, no_cut: Option<&str>) -> String {
-    let DrillResult { acknowledged, examined, lost } = outcome;
-    let Head { run, method, segments, when, directory } = head;
+fn verdict(
+    head: &Head,
+    survived: &Survived,
+    outcome: &DrillResult,
+    no_cut: Option<&str>,
+) -> String {
+    let DrillResult {
+        acknowledged,
+        examined,
+        lost,
+    } = outcome;
+    let Head {
+        run,
+        method,
+        segments,
+        when,
+        directory,
+    } = head;
     let says = match (examined, outcome.lost(), no_cut) {
         (0, ..) => "nothing was acknowledged, so nothing is shown; let it run longer".to_owned(),
         (_, 0, Some(why)) => format!("none is lost, which shows nothing: {why}"),
-        (_, 0, None) => format!("none is lost: proven by drill on {}, once", day(&survived.when)),
+        (_, 0, None) => format!(
+            "none is lost: proven by drill on {}, once",
+            day(&survived.when)
+        ),
         (_, count, _) => {
-            let shown = lost
-                .iter()
-                .take(10)
-                .map(|(from, to)| if from == to { from.to_string() } else { format!("{from} to {to}") });
+            let shown = lost.iter().take(10).map(|(from, to)| {
+                if from == to {
+                    from.to_string()
+                } else {
+                    format!("{from} to {to}")
+                }
+            });
             let shown = shown.collect::<Vec<_>>().join(", ");
             let more = if lost.len() > 10 { ", and more" } else { "" };
             format!("{count} are LOST, numbers {shown}{more}: what is called durable there is not")
@@ -474,17 +562,39 @@ mod tests {
         assert_eq!(exit_code(&outcome(20, &[]), None), 0);
         assert_eq!(exit_code(&outcome(20, &[]), Some("no power was cut")), 5);
         assert_eq!(exit_code(&outcome(0, &[]), None), 5);
-        assert_eq!(exit_code(&outcome(20, &[(3, 3)]), Some("no power was cut")), 3);
+        assert_eq!(
+            exit_code(&outcome(20, &[(3, 3)]), Some("no power was cut")),
+            3
+        );
     }
 
     #[test]
     fn a_directory_is_one_word_of_the_commands() {
         let told = |directory: &str| steps(Path::new(directory));
-        assert!(told("/srv/pg-15").unwrap().contains("ssh HOST 'walwise drill write /srv/pg-15' |"));
+        assert!(
+            told("/srv/pg-15")
+                .unwrap()
+                .contains("ssh HOST 'walwise drill write /srv/pg-15' |")
+        );
         // Two shells parse it, one on each machine.
-        assert!(told("/srv/a b").unwrap().contains("ssh HOST \"walwise drill write '/srv/a b'\" |"));
-        assert!(told("/srv/a b").unwrap().contains("\n     walwise check '/srv/a b' --drill drills.json\n"));
-        assert!(told("-x").unwrap().contains("ssh HOST 'walwise drill write ./-x' |"));
-        assert!(told("/srv/a\x1b").is_err(), "nobody can paste what cannot be shown");
+        assert!(
+            told("/srv/a b")
+                .unwrap()
+                .contains("ssh HOST \"walwise drill write '/srv/a b'\" |")
+        );
+        assert!(
+            told("/srv/a b")
+                .unwrap()
+                .contains("\n     walwise check '/srv/a b' --drill drills.json\n")
+        );
+        assert!(
+            told("-x")
+                .unwrap()
+                .contains("ssh HOST 'walwise drill write ./-x' |")
+        );
+        assert!(
+            told("/srv/a\x1b").is_err(),
+            "nobody can paste what cannot be shown"
+        );
     }
 }

@@ -25,15 +25,30 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "",
         lines: &[
-            ("walwise", "browse on screens; nothing is written until you say so"),
-            ("walwise check /srv/pgdata", "verdict, measurement and plan of one directory"),
-            ("walwise check --format json > report.json", "everything found on this host, as JSON"),
+            (
+                "walwise",
+                "browse on screens; nothing is written until you say so",
+            ),
+            (
+                "walwise check /srv/pgdata",
+                "verdict, measurement and plan of one directory",
+            ),
+            (
+                "walwise check --format json > report.json",
+                "everything found on this host, as JSON",
+            ),
             (
                 "walwise check /srv/pgdata --format fstab",
                 "lines of /etc/fstab to change, to review and paste",
             ),
-            ("walwise upgrade --kernel 6.12 --os rhel10", "what the next kernel changes, blockers first"),
-            ("walwise capture > db7.host", "this host as one text file, to be looked at elsewhere"),
+            (
+                "walwise upgrade --kernel 6.12 --os rhel10",
+                "what the next kernel changes, blockers first",
+            ),
+            (
+                "walwise capture > db7.host",
+                "this host as one text file, to be looked at elsewhere",
+            ),
         ],
         notes: &[EXIT_CODES],
     },
@@ -44,9 +59,18 @@ pub const ALL: &[Examples] = &[
                 "walwise check /srv/pgdata -v",
                 "the whole report: evidence, reasons, what can be undone and how",
             ),
-            ("walwise check /srv/pgdata --only plan", "what to do, with every command"),
-            ("walwise check /srv/pgdata --save", "before an upgrade of the system: keep the report"),
-            ("walwise check /srv/pgdata --baseline last", "after it: regressions, fixes and changed facts"),
+            (
+                "walwise check /srv/pgdata --only plan",
+                "what to do, with every command",
+            ),
+            (
+                "walwise check /srv/pgdata --save",
+                "before an upgrade of the system: keep the report",
+            ),
+            (
+                "walwise check /srv/pgdata --baseline last",
+                "after it: regressions, fixes and changed facts",
+            ),
             (
                 "walwise check --no-probe --format nagios",
                 "for Nagios and Icinga: one line, and their exit codes",
@@ -63,7 +87,10 @@ pub const ALL: &[Examples] = &[
                 "walwise check /dev/sdb --trial trial.json",
                 "let a trial of this disk choose between equal file systems",
             ),
-            ("walwise check --assume kernel.release=6.18", "what would differ with another kernel"),
+            (
+                "walwise check --assume kernel.release=6.18",
+                "what would differ with another kernel",
+            ),
             (
                 "walwise check --assume controller.battery@sda=failed",
                 "or if the battery before that disk failed",
@@ -91,9 +118,18 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "upgrade",
         lines: &[
-            ("walwise upgrade --kernel 6.12", "the next kernel of the same distribution"),
-            ("walwise upgrade --os rhel10 --host db7.host", "a captured host with RHEL 10 and its kernel"),
-            ("walwise upgrade --kernel 6.18 --xfsprogs 6.18", "kernel and tools together"),
+            (
+                "walwise upgrade --kernel 6.12",
+                "the next kernel of the same distribution",
+            ),
+            (
+                "walwise upgrade --os rhel10 --host db7.host",
+                "a captured host with RHEL 10 and its kernel",
+            ),
+            (
+                "walwise upgrade --kernel 6.18 --xfsprogs 6.18",
+                "kernel and tools together",
+            ),
         ],
         notes: &[(
             "Exit codes",
@@ -104,7 +140,10 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "show",
         lines: &[
-            ("walwise show report.html", "what a report said that somebody sent, as text"),
+            (
+                "walwise show report.html",
+                "what a report said that somebody sent, as text",
+            ),
             (
                 "walwise show report.html --format json",
                 "the JSON inside, as `walwise check --format json` wrote it",
@@ -118,29 +157,44 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "probe",
         lines: &[
-            ("walwise probe /srv/pgdata", "what a commit costs with each method"),
+            (
+                "walwise probe /srv/pgdata",
+                "what a commit costs with each method",
+            ),
             (
                 "walwise probe /srv/pgdata --workload group,segment",
                 "sessions that share flushes; new WAL segments",
             ),
-            ("walwise probe --import pg_test_fsync.txt", "figures from elsewhere, in the same form"),
+            (
+                "walwise probe --import pg_test_fsync.txt",
+                "figures from elsewhere, in the same form",
+            ),
         ],
         notes: &[],
     },
     Examples {
         of: "trial",
         lines: &[
-            ("walwise trial /srv", "the usual file systems on the disk of /srv, for at most 20 minutes"),
+            (
+                "walwise trial /srv",
+                "the usual file systems on the disk of /srv, for at most 20 minutes",
+            ),
             (
                 "walwise trial /srv --candidates xfs,ext4 --budget 1h --record trial.json",
                 "only these, for longer; every sample is kept",
             ),
-            ("walwise trial /srv --preset methods", "PostgreSQL's sync methods on each file system"),
+            (
+                "walwise trial /srv --preset methods",
+                "PostgreSQL's sync methods on each file system",
+            ),
             (
                 "walwise trial /srv --format html --output trial.html",
                 "a page with pictures and the record inside",
             ),
-            ("walwise trial /dev/sdb --erase S4EVNX0M", "a blank spare disk, named by its serial number"),
+            (
+                "walwise trial /dev/sdb --erase S4EVNX0M",
+                "a blank spare disk, named by its serial number",
+            ),
         ],
         notes: &[
             (
@@ -165,8 +219,14 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "drill",
         lines: &[
-            ("walwise drill /srv/test", "print the instructions; nothing is written"),
-            ("walwise drill check acknowledged.log survived.log", "afterwards: what is lost"),
+            (
+                "walwise drill /srv/test",
+                "print the instructions; nothing is written",
+            ),
+            (
+                "walwise drill check acknowledged.log survived.log",
+                "afterwards: what is lost",
+            ),
         ],
         notes: &[],
     },
@@ -186,7 +246,10 @@ pub const ALL: &[Examples] = &[
     },
     Examples {
         of: "drill read",
-        lines: &[("walwise drill read /srv/test > survived.log", "after the restart")],
+        lines: &[(
+            "walwise drill read /srv/test > survived.log",
+            "after the restart",
+        )],
         notes: &[],
     },
     Examples {
@@ -206,7 +269,10 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "facts",
         lines: &[
-            ("walwise facts device. /srv/pgdata", "every fact of the devices below it, with sources"),
+            (
+                "walwise facts device. /srv/pgdata",
+                "every fact of the devices below it, with sources",
+            ),
             ("walwise facts --list", "every fact and its meaning"),
         ],
         notes: &[],
@@ -215,26 +281,38 @@ pub const ALL: &[Examples] = &[
         of: "rules",
         lines: &[
             ("walwise rules list", "the rules, one per line"),
-            ("walwise rules show barrier.ext4-off", "one rule: when it applies, its advice, its sources"),
+            (
+                "walwise rules show barrier.ext4-off",
+                "one rule: when it applies, its advice, its sources",
+            ),
         ],
         notes: &[],
     },
     Examples {
         of: "rules list",
         lines: &[
-            ("walwise rules list", "every rule in force, including your own"),
+            (
+                "walwise rules list",
+                "every rule in force, including your own",
+            ),
             ("walwise rules list --settings", "what can be advised"),
         ],
         notes: &[],
     },
     Examples {
         of: "rules show",
-        lines: &[("walwise rules show barrier.ext4-off", "its condition, advice, examples and sources")],
+        lines: &[(
+            "walwise rules show barrier.ext4-off",
+            "its condition, advice, examples and sources",
+        )],
         notes: &[],
     },
     Examples {
         of: "rules check",
-        lines: &[("walwise rules check our-rules.toml", "before it goes to /etc/walwise/rules.d")],
+        lines: &[(
+            "walwise rules check our-rules.toml",
+            "before it goes to /etc/walwise/rules.d",
+        )],
         notes: &[],
     },
     Examples {
@@ -254,12 +332,18 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "capture",
         lines: &[
-            ("walwise capture > db7.host", "this host as masked text: read it before you share it"),
+            (
+                "walwise capture > db7.host",
+                "this host as masked text: read it before you share it",
+            ),
             (
                 "walwise capture /srv/pgdata --output db7.host",
                 "with a directory that is not found automatically",
             ),
-            ("walwise capture --output db7.host --output-mode 0640", "readable by its group"),
+            (
+                "walwise capture --output db7.host --output-mode 0640",
+                "readable by its group",
+            ),
         ],
         notes: &[
             (
@@ -286,15 +370,24 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "generate",
         lines: &[
-            ("walwise generate completions bash", "print the completions for bash"),
-            ("walwise generate schema > report.schema.json", "the schema of `check --format json`"),
+            (
+                "walwise generate completions bash",
+                "print the completions for bash",
+            ),
+            (
+                "walwise generate schema > report.schema.json",
+                "the schema of `check --format json`",
+            ),
         ],
         notes: &[],
     },
     Examples {
         of: "generate completions",
         lines: &[
-            ("walwise generate completions bash > /etc/bash_completion.d/walwise", "for all users of bash"),
+            (
+                "walwise generate completions bash > /etc/bash_completion.d/walwise",
+                "for all users of bash",
+            ),
             (
                 "walwise generate completions fish > ~/.config/fish/completions/walwise.fish",
                 "for your own fish",
@@ -304,7 +397,10 @@ pub const ALL: &[Examples] = &[
     },
     Examples {
         of: "generate schema",
-        lines: &[("walwise generate schema > report.schema.json", "the schema of `check --format json`")],
+        lines: &[(
+            "walwise generate schema > report.schema.json",
+            "the schema of `check --format json`",
+        )],
         notes: &[],
     },
 ];
@@ -316,7 +412,9 @@ pub fn of(command: &str) -> Option<&'static Examples> {
 
 /// The end of a command's help: each example takes two lines, which fit any terminal.
 pub fn help(command: &str) -> String {
-    let Some(examples) = of(command) else { return String::new() };
+    let Some(examples) = of(command) else {
+        return String::new();
+    };
     let mut text = "Examples:".to_owned();
     for (line, what_for) in examples.lines {
         let _ = write!(text, "\n  {line}\n      {what_for}");

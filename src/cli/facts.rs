@@ -17,24 +17,41 @@ use crate::{text, workers};
 
 /// Prints the catalogue, or the known facts.
 pub(super) fn run(args: &Facts) -> ExitResult {
-    let (paths, keys): (Vec<String>, Vec<String>) = args.keys.iter().cloned().partition(|word| is_path(word));
-    let mut targets = args.target.iter().cloned().chain(paths.into_iter().map(PathBuf::from));
+    let (paths, keys): (Vec<String>, Vec<String>) =
+        args.keys.iter().cloned().partition(|word| is_path(word));
+    let mut targets = args
+        .target
+        .iter()
+        .cloned()
+        .chain(paths.into_iter().map(PathBuf::from));
     let (target, others) = (targets.next(), targets.next());
     if let (Some(target), Some(other)) = (&target, &others) {
         let [target, other] = [target, other].map(|path| text::safe(path_bytes(path)));
-        return Err(CliError::Usage(format!("one directory or device at a time: {target} or {other}")));
+        return Err(CliError::Usage(format!(
+            "one directory or device at a time: {target} or {other}"
+        )));
     }
-    if let Some(key) = keys.iter().find(|key| !catalog::all().any(|info| info.name.starts_with(key.as_str())))
+    if let Some(key) = keys
+        .iter()
+        .find(|key| !catalog::all().any(|info| info.name.starts_with(key.as_str())))
     {
         let key = text::safe(key.as_bytes());
-        return Err(CliError::Usage(format!("there is no fact `{key}`; `walwise facts --list` names all")));
+        return Err(CliError::Usage(format!(
+            "there is no fact `{key}`; `walwise facts --list` names all"
+        )));
     }
     if args.list {
         return print(&catalogue(args, &keys));
     }
-    let session = host::look_assuming(&args.from, target.as_deref(), RuleSet::default(), &args.assume)?;
+    let session = host::look_assuming(
+        &args.from,
+        target.as_deref(),
+        RuleSet::default(),
+        &args.assume,
+    )?;
     let (facts, _) = session.into_judged();
-    // The process ends with this command. Taking the facts of thousands of devices apart takes a tenth of its time.
+    // The process ends with this command. Taking the facts of thousands of devices apart takes a
+    // tenth of its time.
     let facts: &'static FactSet = Box::leak(Box::new(facts));
     match args.format {
         PlainFormat::Text => {
@@ -53,7 +70,10 @@ fn is_path(word: &str) -> bool {
 }
 
 fn wanted(name: &str, keys: &[String]) -> bool {
-    keys.is_empty() || keys.iter().any(|key| name == key || name.starts_with(key.as_str()))
+    keys.is_empty()
+        || keys
+            .iter()
+            .any(|key| name == key || name.starts_with(key.as_str()))
 }
 
 fn rows<'f>(facts: &'f FactSet, keys: &[String]) -> Vec<FactRow<'f>> {
@@ -71,7 +91,10 @@ fn listing(facts: &FactSet, keys: &[String]) -> Vec<String> {
         out
     });
     if keys.is_empty() && !facts.warnings().is_empty() {
-        let lines = facts.warnings().iter().map(|warning| format!("  {warning}\n"));
+        let lines = facts
+            .warnings()
+            .iter()
+            .map(|warning| format!("  {warning}\n"));
         pieces.push(format!("warnings\n{}\n", lines.collect::<String>()));
     }
     // An empty line stands between subjects, and none at the end.
@@ -83,7 +106,10 @@ fn listing(facts: &FactSet, keys: &[String]) -> Vec<String> {
 
 /// The facts of a subject and an empty line.
 fn push_subject(out: &mut String, facts: &FactSet, subject: &Subject, keys: &[String]) {
-    let mut rows = facts.rows_of(subject).filter(|row| wanted(row.fact, keys)).peekable();
+    let mut rows = facts
+        .rows_of(subject)
+        .filter(|row| wanted(row.fact, keys))
+        .peekable();
     if rows.peek().is_none() {
         return;
     }
@@ -103,18 +129,31 @@ fn push_reading(out: &mut String, fact: &str, reading: &Reading<Value>) {
             push_column(out, &catalog::show(fact, value), 32);
             write!(out, "{source}")
         }
-        Reading::Unknown { why, detail, remedy: None } => write!(out, "unknown, {why}: {detail}"),
-        Reading::Unknown { why, detail, remedy: Some(remedy) } => {
+        Reading::Unknown {
+            why,
+            detail,
+            remedy: None,
+        } => write!(out, "unknown, {why}: {detail}"),
+        Reading::Unknown {
+            why,
+            detail,
+            remedy: Some(remedy),
+        } => {
             write!(out, "unknown, {why}: {detail} → {remedy}")
         }
     };
 }
 
-/// A cell and a blank, at least this wide: half a million of them are too many for the padding of `format!`.
+/// A cell and a blank, at least this wide: half a million of them are too many for the padding of
+/// `format!`.
 fn push_column(out: &mut String, cell: &str, width: usize) {
     const BLANKS: &str = "                                ";
     out.push_str(cell);
-    out.push_str(BLANKS.get(..width.saturating_sub(cell.chars().count())).unwrap_or(BLANKS));
+    out.push_str(
+        BLANKS
+            .get(..width.saturating_sub(cell.chars().count()))
+            .unwrap_or(BLANKS),
+    );
     out.push(' ');
 }
 
@@ -131,8 +170,14 @@ fn catalogue(args: &Facts, keys: &[String]) -> String {
     }
     let mut out = String::new();
     for info in infos {
-        let _ =
-            writeln!(out, "{} ({}; {})\n    {}", info.name, info.scope, info.kind.words(), info.doc.trim());
+        let _ = writeln!(
+            out,
+            "{} ({}; {})\n    {}",
+            info.name,
+            info.scope,
+            info.kind.words(),
+            info.doc.trim()
+        );
     }
     out
 }

@@ -27,7 +27,9 @@ const LARGEST_RECORD: u64 = 16 << 20;
 
 /// Opens the host: this machine, or a capture.
 pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host + Send>, CliError> {
-    let Some(path) = file else { return Ok(Box::new(LiveHost::to_look())) };
+    let Some(path) = file else {
+        return Ok(Box::new(LiveHost::to_look()));
+    };
     let host = RecordedHost::new(whole(path, LARGEST_CAPTURE)?)
         .map_err(|e| CliError::Usage(format!("cannot use {}: {e}", path.display())))?;
     Ok(Box::new(host))
@@ -35,27 +37,42 @@ pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host + Send>, CliError
 
 /// The error for an unusable path on the command line, in the system's or the reader's words.
 fn cannot(what: &str, path: &Path, error: &io::Error) -> CliError {
-    CliError::Usage(format!("cannot {what} {}: {}", path.display(), text::error_words(error)))
+    CliError::Usage(format!(
+        "cannot {what} {}: {}",
+        path.display(),
+        text::error_words(error)
+    ))
 }
 
-/// The target in the form that collectors need: absolute, but not resolved, because a link may lead onto a mount that
-/// hangs.
+/// The target in the form that collectors need: absolute, but not resolved, because a link may lead
+/// onto a mount that hangs.
 pub(super) fn absolute(target: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
-    let Some(target) = target else { return Ok(None) };
+    let Some(target) = target else {
+        return Ok(None);
+    };
     let path = std::path::absolute(target).map_err(|e| cannot("look at", target, &e))?;
     Ok(Some(path))
 }
 
-/// The target, or another path that was named, by this host's name for it: a capture may have masked a part of the
-/// path.
-pub(super) fn target_on(host: &dyn Host, target: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
-    let Some(path) = absolute(target)? else { return Ok(None) };
+/// The target, or another path that was named, by this host's name for it: a capture may have
+/// masked a part of the path.
+pub(super) fn target_on(
+    host: &dyn Host,
+    target: Option<&Path>,
+) -> Result<Option<PathBuf>, CliError> {
+    let Some(path) = absolute(target)? else {
+        return Ok(None);
+    };
     let mut called = host.may_be_called(&path);
     match called.len() {
         0 => Ok(Some(path)),
         1 => Ok(called.pop()),
         _ => {
-            let some: Vec<String> = called.iter().take(5).map(|path| path.display().to_string()).collect();
+            let some: Vec<String> = called
+                .iter()
+                .take(5)
+                .map(|path| path.display().to_string())
+                .collect();
             Err(CliError::Usage(format!(
                 "cannot tell what {} is in this capture, where names are masked: name one of {}",
                 path.display(),
@@ -66,7 +83,11 @@ pub(super) fn target_on(host: &dyn Host, target: Option<&Path>) -> Result<Option
 }
 
 /// The request to the collectors.
-pub(super) fn request(host: &dyn Host, from: &From, target: Option<&Path>) -> Result<Request, CliError> {
+pub(super) fn request(
+    host: &dyn Host,
+    from: &From,
+    target: Option<&Path>,
+) -> Result<Request, CliError> {
     let request = Request {
         target: target_on(host, target)?,
         new: from.new,
@@ -87,7 +108,8 @@ pub(super) fn drill_record(path: &Path) -> Result<Record, CliError> {
 /// The same of a file that walwise continues, and that may be absent.
 pub(super) fn drill_record_if_any(path: &Path) -> Result<Option<Record>, CliError> {
     let mut bytes = Vec::new();
-    let read = input::open_regular(path, LARGEST_RECORD).and_then(|mut file| file.read_to_end(&mut bytes));
+    let read =
+        input::open_regular(path, LARGEST_RECORD).and_then(|mut file| file.read_to_end(&mut bytes));
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(cannot("use", path, &error)),
@@ -102,7 +124,10 @@ fn parse_drill_record(path: &Path, bytes: &[u8]) -> Result<Record, CliError> {
 
 /// Records of trials, each with the name of its file, display-safe.
 fn trials(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
-    files.iter().map(|file| Ok((text::safe(path_bytes(file)), trial_record(file)?))).collect()
+    files
+        .iter()
+        .map(|file| Ok((text::safe(path_bytes(file)), trial_record(file)?)))
+        .collect()
 }
 
 /// A record of a trial, or the page that holds it.
@@ -112,7 +137,9 @@ fn trial_record(path: &Path) -> Result<TrialRecord, CliError> {
     let document = text_file(path, LARGEST_RECORD)?;
     let _ = ReportReader::new(document.as_bytes()).read_to_string(&mut text);
     TrialRecord::parse(&text).map_err(|says| {
-        CliError::Usage(text::safe(format!("cannot use {}: {says}", path.display()).as_bytes()))
+        CliError::Usage(text::safe(
+            format!("cannot use {}: {says}", path.display()).as_bytes(),
+        ))
     })
 }
 
@@ -135,7 +162,8 @@ pub(super) fn supposed(
     target: Option<&Path>,
 ) -> Result<Hypothesis, CliError> {
     let request = request(host, from, target)?;
-    let supposed = assume::parse(texts, &session.read).and_then(|all| session.suppose(&all, host, &request));
+    let supposed =
+        assume::parse(texts, &session.read).and_then(|all| session.suppose(&all, host, &request));
     supposed.map_err(|mistakes| match mistakes.as_slice() {
         [one] => CliError::Usage(format!("cannot assume that: {one}")),
         several => CliError::Usage(format!("cannot assume that:\n  {}", several.join("\n  "))),
@@ -143,7 +171,11 @@ pub(super) fn supposed(
 }
 
 /// Reads the host as the options say. On a terminal it shows each step.
-pub(super) fn look(from: &From, target: Option<&Path>, rules: RuleSet) -> Result<Session, CliError> {
+pub(super) fn look(
+    from: &From,
+    target: Option<&Path>,
+    rules: RuleSet,
+) -> Result<Session, CliError> {
     let host = open(from.host.as_deref())?;
     look_at(host.as_ref(), from, target, rules)
 }
@@ -165,12 +197,26 @@ pub(super) fn look_assuming(
 }
 
 impl From {
-    /// The options that the commands of a report repeat, display-safe; `FILE` for a stream, which is gone once it is read.
+    /// The options that the commands of a report repeat, display-safe; `FILE` for a stream, which
+    /// is gone once it is read.
     pub(super) fn options(&self) -> Vec<RunOption> {
-        let Self { host, rules, new, servers, no_programs: _, drill, trial } = self;
+        let Self {
+            host,
+            rules,
+            new,
+            servers,
+            no_programs: _,
+            drill,
+            trial,
+        } = self;
         let name = |file: &PathBuf| {
-            let is_stream = file == Path::new("-") || file.starts_with("/dev") || file.starts_with("/proc");
-            Some(if is_stream { "FILE".to_owned() } else { text::safe(path_bytes(file)) })
+            let is_stream =
+                file == Path::new("-") || file.starts_with("/dev") || file.starts_with("/proc");
+            Some(if is_stream {
+                "FILE".to_owned()
+            } else {
+                text::safe(path_bytes(file))
+            })
         };
         let one = |option, file: &Option<PathBuf>| file.as_ref().map(|file| (option, name(file)));
         let single = [
@@ -182,7 +228,12 @@ impl From {
         ];
         let drills = drill.iter().map(|file| ("--drill", name(file)));
         let trials = trial.iter().map(|file| ("--trial", name(file)));
-        single.into_iter().flatten().chain(drills).chain(trials).collect()
+        single
+            .into_iter()
+            .flatten()
+            .chain(drills)
+            .chain(trials)
+            .collect()
     }
 }
 
@@ -198,7 +249,9 @@ pub(super) fn look_at(
         && named != *called
     {
         let (named, called) = (named.display(), called.display());
-        out::notice(&format!("{named} is {called} in this capture: its names are masked"));
+        out::notice(&format!(
+            "{named} is {called} in this capture: its names are masked"
+        ));
     }
     let show = out::stderr_is_terminal();
     let mut progress = |step: CollectStep, _: &FactSet| {
@@ -220,8 +273,16 @@ pub(super) fn look_at(
     }
     match target {
         Some(_) if session.read.subjects(Scope::Target).next().is_none() => {
-            let why: Vec<String> = session.read.warnings().iter().map(Note::to_string).collect();
-            Err(CliError::Usage(format!("nothing to check: {}", why.join("; "))))
+            let why: Vec<String> = session
+                .read
+                .warnings()
+                .iter()
+                .map(Note::to_string)
+                .collect();
+            Err(CliError::Usage(format!(
+                "nothing to check: {}",
+                why.join("; ")
+            )))
         }
         _ => Ok(session),
     }

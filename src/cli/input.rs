@@ -1,7 +1,8 @@
 //! Files that the user named, read by a subprocess: walwise exits even if their file system hangs.
 //!
-//! What may be opened, and for how long a pipe may be silent, is decided by [`super::named_file`] in the subprocess. One
-//! that says nothing for longer is left behind. The meaning of files is left to the commands.
+//! What may be opened, and for how long a pipe may be silent, is decided by [`super::named_file`]
+//! in the subprocess. One that says nothing for longer is left behind. The meaning of files is left
+//! to the commands.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read};
@@ -27,15 +28,16 @@ enum Request {
     RuleFiles(Vec<Bytes>),
 }
 
-/// An error: its number and, where it is our own, its sentence. It comes instead of the word that the file is open, or of
-/// a part, of which the last is empty.
+/// An error: its number and, where it is our own, its sentence. It comes instead of the word that
+/// the file is open, or of a part, of which the last is empty.
 #[derive(Serialize, Deserialize)]
 struct ReadFailure(i32, String);
 
 /// The largest part of a file that is sent at once, in bytes.
 const PIECE: usize = 64 << 10;
 
-/// The time for a message of the child, which itself gives up a pipe that is silent for [`PATIENCE`].
+/// The time for a message of the child, which itself gives up a pipe that is silent for
+/// [`PATIENCE`].
 const MESSAGE: Duration = PATIENCE.saturating_add(Duration::from_secs(1));
 
 /// The longest time that is spent waiting for one child: what brings a byte now and then ends, too.
@@ -50,7 +52,11 @@ pub(super) fn bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
 
 /// A file or a pipe that somebody named, of at most so many bytes, open for reading.
 pub(super) fn open(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReplyStream::to(&Request::File(path.into(), InputKinds::FilesAndPipes, largest))
+    ReplyStream::to(&Request::File(
+        path.into(),
+        InputKinds::FilesAndPipes,
+        largest,
+    ))
 }
 
 /// A regular file that walwise wrote earlier, of at most so many bytes, open for reading.
@@ -64,13 +70,17 @@ pub(super) fn names(directory: &Path) -> io::Result<Vec<String>> {
 }
 
 /// The rules of this machine and those in a directory.
-pub(super) fn rules(directory: Option<&Path>) -> io::Result<Result<rule_directory::RuleFiles, String>> {
+pub(super) fn rules(
+    directory: Option<&Path>,
+) -> io::Result<Result<rule_directory::RuleFiles, String>> {
     parse(&Request::Rules(directory.map(Bytes::from)))
 }
 
 /// Rule files, named one by one or by their directory.
 pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_directory::RuleFileSelection> {
-    parse(&Request::RuleFiles(paths.iter().map(|path| path.as_path().into()).collect()))
+    parse(&Request::RuleFiles(
+        paths.iter().map(|path| path.as_path().into()).collect(),
+    ))
 }
 
 fn parse<T: DeserializeOwned>(request: &Request) -> io::Result<T> {
@@ -93,25 +103,38 @@ impl ReplyStream {
     /// The answer to this request; an error when there is none.
     fn to(request: &Request) -> io::Result<Self> {
         let child = Subprocess::spawn(Role::Read, request)?;
-        let mut answer = Self { child: Some(child), patience: LONGEST_READ, received: VecDeque::new() };
+        let mut answer = Self {
+            child: Some(child),
+            patience: LONGEST_READ,
+            received: VecDeque::new(),
+        };
         answer.recv::<()>()?;
         Ok(answer)
     }
 
     fn recv<T: DeserializeOwned>(&mut self) -> io::Result<T> {
-        let Some(child) = &mut self.child else { return Err(ErrorKind::NotConnected.into()) };
+        let Some(child) = &mut self.child else {
+            return Err(ErrorKind::NotConnected.into());
+        };
         let begun = Instant::now();
-        let reply: Result<T, ReadFailure> =
-            child.channel.recv(Some(MESSAGE.min(self.patience))).map_err(|error| match error {
+        let reply: Result<T, ReadFailure> = child
+            .channel
+            .recv(Some(MESSAGE.min(self.patience)))
+            .map_err(|error| match error {
                 RecvError::Timeout => {
                     let says = if self.patience < MESSAGE {
-                        format!("it is not complete after {} s; name a file that is", LONGEST_READ.as_secs())
+                        format!(
+                            "it is not complete after {} s; name a file that is",
+                            LONGEST_READ.as_secs()
+                        )
                     } else {
                         format!("no answer within {} s", PATIENCE.as_secs())
                     };
                     io::Error::new(ErrorKind::TimedOut, says)
                 }
-                RecvError::Closed => io::Error::other("the child that reads ended without an answer"),
+                RecvError::Closed => {
+                    io::Error::other("the child that reads ended without an answer")
+                }
             })?;
         self.patience = self.patience.saturating_sub(begun.elapsed());
         reply.map_err(ReadFailure::into)
@@ -143,12 +166,18 @@ pub fn serve(mut channel: Channel) -> io::Result<()> {
     channel.exit_when_closed()?;
     let answered = match request {
         Request::File(path, kinds, largest) => {
-            NamedFile::open(&PathBuf::from(path), kinds, largest).and_then(|file| relay(file, &mut channel))
+            NamedFile::open(&PathBuf::from(path), kinds, largest)
+                .and_then(|file| relay(file, &mut channel))
         }
-        Request::Names(path) => list(&PathBuf::from(path)).and_then(|names| tell(&names, &mut channel)),
+        Request::Names(path) => {
+            list(&PathBuf::from(path)).and_then(|names| tell(&names, &mut channel))
+        }
         Request::Rules(path) => {
             let directory = path.map(PathBuf::from);
-            tell(&rule_directory::RuleFiles::in_directory(directory.as_deref()), &mut channel)
+            tell(
+                &rule_directory::RuleFiles::in_directory(directory.as_deref()),
+                &mut channel,
+            )
         }
         Request::RuleFiles(paths) => {
             let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
@@ -175,7 +204,11 @@ impl From<&io::Error> for ReadFailure {
 impl From<ReadFailure> for io::Error {
     fn from(ReadFailure(number, sentence): ReadFailure) -> Self {
         let error = Self::from_raw_os_error(number);
-        if sentence.is_empty() { error } else { Self::new(error.kind(), sentence) }
+        if sentence.is_empty() {
+            error
+        } else {
+            Self::new(error.kind(), sentence)
+        }
     }
 }
 
@@ -185,7 +218,10 @@ fn tell(answer: &impl Serialize, channel: &mut Channel) -> io::Result<()> {
 
 fn list(directory: &Path) -> io::Result<Vec<String>> {
     let name = |path: &PathBuf| path.file_name()?.to_str().map(str::to_owned);
-    Ok(named_file::entries(directory)?.iter().filter_map(name).collect())
+    Ok(named_file::entries(directory)?
+        .iter()
+        .filter_map(name)
+        .collect())
 }
 
 /// Sends that it is open, and its parts as they come.
@@ -194,7 +230,9 @@ fn relay(mut file: impl Read, channel: &mut Channel) -> io::Result<()> {
     let mut piece = vec![0; PIECE];
     loop {
         let count = file.read(&mut piece)?;
-        channel.send(&Ok::<_, ReadFailure>(Bytes(piece.get(..count).unwrap_or_default().to_vec())))?;
+        channel.send(&Ok::<_, ReadFailure>(Bytes(
+            piece.get(..count).unwrap_or_default().to_vec(),
+        )))?;
         if count == 0 {
             return Ok(());
         }

@@ -1,8 +1,9 @@
 //! Where reports are kept for the next time, and which is the newest.
 //!
-//! They are in the state directory (XDG Base Directory Specification), in one directory per host and target, readable by
-//! their owner alone. Root's are in /var/lib/walwise whatever the environment says, because sudo may pass on another
-//! user's. Names and bounds of the reports in such a directory are left to [`crate::output::series`].
+//! They are in the state directory (XDG Base Directory Specification), in one directory per host
+//! and target, readable by their owner alone. Root's are in /var/lib/walwise whatever the
+//! environment says, because sudo may pass on another user's. Names and bounds of the reports in
+//! such a directory are left to [`crate::output::series`].
 
 use std::env;
 use std::io;
@@ -34,8 +35,8 @@ pub(super) struct Shelf {
     pub directory: PathBuf,
 }
 
-/// What commits cost on this host by the newest report of each shelf of it. What cannot be listed or opened costs itself, with
-/// a warning.
+/// What commits cost on this host by the newest report of each shelf of it. What cannot be listed
+/// or opened costs itself, with a warning.
 pub(super) fn earlier_prices(session: &Session) -> Vec<Price> {
     let warn = |path: &Path, error: &io::Error| {
         out::notice(&format!(
@@ -45,35 +46,60 @@ pub(super) fn earlier_prices(session: &Session) -> Vec<Price> {
         ));
     };
     // Without a place nothing was ever kept.
-    let Ok(whole) = Shelf::of(session, None) else { return Vec::new() };
+    let Ok(whole) = Shelf::of(session, None) else {
+        return Vec::new();
+    };
     let (Some(state), Some(host)) = (whole.directory.parent(), whole.directory.file_name()) else {
         return Vec::new();
     };
-    let names = input::names(state).or_else(none_of_what_is_missing).unwrap_or_else(|error| {
-        warn(state, &error);
-        Vec::new()
-    });
+    let names = input::names(state)
+        .or_else(none_of_what_is_missing)
+        .unwrap_or_else(|error| {
+            warn(state, &error);
+            Vec::new()
+        });
     let host = host.to_string_lossy();
     let of_host = |name: &&String| {
-        name.strip_prefix(&*host).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+        name.strip_prefix(&*host)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
     };
     let open = |name: &String| {
-        let shelf = Shelf { directory: state.join(name) };
-        let path = shelf.newest().map_err(|error| warn(&shelf.directory, &error)).ok()??;
-        input::open_regular(&path, LARGEST).map_err(|error| warn(&path, &error)).ok()
+        let shelf = Shelf {
+            directory: state.join(name),
+        };
+        let path = shelf
+            .newest()
+            .map_err(|error| warn(&shelf.directory, &error))
+            .ok()??;
+        input::open_regular(&path, LARGEST)
+            .map_err(|error| warn(&path, &error))
+            .ok()
     };
-    names.iter().filter(of_host).take(MOST_SHELVES).filter_map(open).flat_map(price::read).collect()
+    names
+        .iter()
+        .filter(of_host)
+        .take(MOST_SHELVES)
+        .filter_map(open)
+        .flat_map(price::read)
+        .collect()
 }
 
 /// No names, of a directory that does not exist.
 fn none_of_what_is_missing(error: io::Error) -> io::Result<Vec<String>> {
-    if error.kind() == io::ErrorKind::NotFound { Ok(Vec::new()) } else { Err(error) }
+    if error.kind() == io::ErrorKind::NotFound {
+        Ok(Vec::new())
+    } else {
+        Err(error)
+    }
 }
 
 impl Shelf {
     /// That of this host and target.
     pub fn of(session: &Session, target: Option<&Path>) -> Result<Self, CliError> {
-        let name = session.read.value(&Subject::host(), &host::NAME).unwrap_or_else(|| "unknown".to_owned());
+        let name = session
+            .read
+            .value(&Subject::host(), &host::NAME)
+            .unwrap_or_else(|| "unknown".to_owned());
         // In a canonical form: without a trailing slash or `.` components.
         let target = absolute(target)?.map(|target| target.components().collect::<PathBuf>());
         let directory = directory(
@@ -88,7 +114,9 @@ impl Shelf {
                     .to_owned(),
             ));
         };
-        Ok(Self { directory: directory.join(directory_name(&name, target.as_deref())) })
+        Ok(Self {
+            directory: directory.join(directory_name(&name, target.as_deref())),
+        })
     }
 
     /// The newest report; `None` where none is kept.
@@ -97,11 +125,17 @@ impl Shelf {
         Ok(series::newest(&names).map(|name| self.directory.join(name)))
     }
 
-    /// Finds the place of one more report, and creates its directories. Older ones beyond the bounds go when it is there.
+    /// Finds the place of one more report, and creates its directories. Older ones beyond the
+    /// bounds go when it is there.
     pub fn place_next(&self) -> Result<Destination, CliError> {
         let path = self.directory.join(series::date_name(&session::now()));
         let missing = CreationPolicy::Made(0o700);
-        let wish = Wish { access: Access::Private, series: true, missing, ..Wish::default() };
+        let wish = Wish {
+            access: Access::Private,
+            series: true,
+            missing,
+            ..Wish::default()
+        };
         out::destination(&path, wish)
     }
 }
@@ -111,23 +145,39 @@ fn directory(root: bool, state: Option<PathBuf>, home: Option<PathBuf>) -> Optio
     if root {
         return Some(PathBuf::from(OF_ROOT));
     }
-    let own = || home.map(|home| home.join(".local/state")).filter(|path| path.is_absolute());
-    state.filter(|path| path.is_absolute()).or_else(own).map(|state| state.join("walwise"))
+    let own = || {
+        home.map(|home| home.join(".local/state"))
+            .filter(|path| path.is_absolute())
+    };
+    state
+        .filter(|path| path.is_absolute())
+        .or_else(own)
+        .map(|state| state.join("walwise"))
 }
 
 /// The name of the directory for a host and a target: `db7`, `db7@%2Fsrv%2Fpg`.
 fn directory_name(host: &str, target: Option<&Path>) -> String {
-    let target = target.map(|target| format!("@{}", encoded(path_bytes(target)))).unwrap_or_default();
+    let target = target
+        .map(|target| format!("@{}", encoded(path_bytes(target))))
+        .unwrap_or_default();
     format!("{}{target}", encoded(host.as_bytes()))
 }
 
 /// Bytes as part of a file name; a long one is cut and told apart.
 fn encoded(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
-    let letter = |byte: &u8| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
+    let letter = |byte: &u8| {
+        if plain(byte) {
+            char::from(*byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    };
     let whole: String = bytes.iter().map(letter).collect();
     // Neither hidden nor a way upwards.
-    let whole = whole.strip_prefix('.').map_or(whole.clone(), |rest| format!("%2E{rest}"));
+    let whole = whole
+        .strip_prefix('.')
+        .map_or(whole.clone(), |rest| format!("%2E{rest}"));
     text::cut_apart(whole, LONGEST, "~", bytes)
 }
 
@@ -144,13 +194,27 @@ mod tests {
             (true, path("/x"), path("/home/a"), path("/var/lib/walwise")),
             (true, None, None, path("/var/lib/walwise")),
             (false, path("/x"), path("/home/a"), path("/x/walwise")),
-            (false, path("x"), path("/home/a"), path("/home/a/.local/state/walwise")),
-            (false, None, path("/home/a"), path("/home/a/.local/state/walwise")),
+            (
+                false,
+                path("x"),
+                path("/home/a"),
+                path("/home/a/.local/state/walwise"),
+            ),
+            (
+                false,
+                None,
+                path("/home/a"),
+                path("/home/a/.local/state/walwise"),
+            ),
             (false, None, path("a"), None),
             (false, None, None, None),
         ];
         for (root, state, home, expected) in cases {
-            assert_eq!(directory(root, state.clone(), home.clone()), expected, "{root} {state:?} {home:?}");
+            assert_eq!(
+                directory(root, state.clone(), home.clone()),
+                expected,
+                "{root} {state:?} {home:?}"
+            );
         }
     }
 
@@ -160,12 +224,23 @@ mod tests {
         let long = "/x".repeat(500);
         let longer = "/x".repeat(501);
         let hosts = ["db7", "db7@", "db7@%2Fsrv", "../db7", ".", "\u{202e}"];
-        let targets = ["/", "/srv", "/srv/pg", "/srv%2Fpg", "/srv\n", long.as_str(), longer.as_str()];
+        let targets = [
+            "/",
+            "/srv",
+            "/srv/pg",
+            "/srv%2Fpg",
+            "/srv\n",
+            long.as_str(),
+            longer.as_str(),
+        ];
         let mut seen = BTreeSet::new();
         for host in hosts {
             for target in targets.iter().copied().map(Some).chain([None]) {
                 let name = directory_name(host, target.map(Path::new));
-                assert!(name.len() <= 255 && !name.contains('/') && name.is_ascii(), "{name}");
+                assert!(
+                    name.len() <= 255 && !name.contains('/') && name.is_ascii(),
+                    "{name}"
+                );
                 assert!(!name.starts_with('.'), "{name}");
                 assert!(seen.insert(name.clone()), "{name} twice");
             }

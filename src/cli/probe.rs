@@ -32,7 +32,14 @@ pub(super) fn run(args: &Probe) -> ExitResult {
     let imported = read_all(&args.import)?;
     match &args.directory {
         Some(directory) => measured(args, directory, &imported),
-        None => show(&ProbeOutput { measured: None, imported: &imported }, None, args.format),
+        None => show(
+            &ProbeOutput {
+                measured: None,
+                imported: &imported,
+            },
+            None,
+            args.format,
+        ),
     }
 }
 
@@ -40,13 +47,22 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
     let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
     let (facts, _) = session.judged();
     let Some(target) = session::measurable(&facts).into_iter().next() else {
-        let why = session::unreadable(&facts).map(|why| anyhow!("cannot be measured: {why}").into());
-        let nothing = || CliError::Usage(format!("{} is not an existing directory", directory.display()));
+        let why =
+            session::unreadable(&facts).map(|why| anyhow!("cannot be measured: {why}").into());
+        let nothing = || {
+            CliError::Usage(format!(
+                "{} is not an existing directory",
+                directory.display()
+            ))
+        };
         return Err(why.unwrap_or_else(nothing));
     };
     let per_test = args.seconds.unwrap_or(PG_TEST_SECONDS);
     let (seconds, (rows, workloads)) = if args.pg_test_fsync {
-        (per_test * PG_TESTS.len() as f64, (RowSelection::Nothing, vec![Workload::PgTestFsync]))
+        (
+            per_test * PG_TESTS.len() as f64,
+            (RowSelection::Nothing, vec![Workload::PgTestFsync]),
+        )
     } else {
         (args.seconds.unwrap_or(SECONDS), wanted(&args.workload))
     };
@@ -75,7 +91,11 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
     let printed = match found.filter(|found| !found.cancelled || found.has_rounds()) {
         None => Ok(0),
         Some(found) if args.pg_test_fsync && args.format == PlainFormat::Text => {
-            let rows = found.workloads.first().map(|found| found.rows.as_slice()).unwrap_or_default();
+            let rows = found
+                .workloads
+                .first()
+                .map(|found| found.rows.as_slice())
+                .unwrap_or_default();
             print(&in_the_tools_layout(rows, per_test))
         }
         Some(found) => {
@@ -83,7 +103,14 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
                 WalFlushMethod::Is(method) => Some(method),
                 WalFlushMethod::Default | WalFlushMethod::Unknown => None,
             };
-            show(&ProbeOutput { measured: Some(&found), imported }, in_force, args.format)
+            show(
+                &ProbeOutput {
+                    measured: Some(&found),
+                    imported,
+                },
+                in_force,
+                args.format,
+            )
         }
     };
     ended.map_or(printed, Err)
@@ -96,7 +123,8 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Imported>, CliError> {
     let mut all = Vec::new();
     for file in files {
         let unusable = |why: String| CliError::Usage(format!("{}: {why}", file.display()));
-        let bytes = input::bytes(file, LARGEST_IMPORT).map_err(|e| unusable(text::error_words(&e)))?;
+        let bytes =
+            input::bytes(file, LARGEST_IMPORT).map_err(|e| unusable(text::error_words(&e)))?;
         all.extend(import(&bytes).map_err(unusable)?);
     }
     Ok(all)
@@ -110,8 +138,11 @@ fn wanted(names: &[Load]) -> (RowSelection, Vec<Workload>) {
         _ if all || names.contains(&Load::Wal) => RowSelection::Sizes,
         _ => RowSelection::Nothing,
     };
-    let is_wanted =
-        |workload: &Workload| all || names.iter().any(|name| workload_of(*name) == Some(*workload));
+    let is_wanted = |workload: &Workload| {
+        all || names
+            .iter()
+            .any(|name| workload_of(*name) == Some(*workload))
+    };
     (rows, Workload::ALL.into_iter().filter(is_wanted).collect())
 }
 
@@ -134,15 +165,25 @@ struct ProbeOutput<'a> {
     imported: &'a [Imported],
 }
 
-fn show(shown: &ProbeOutput<'_>, in_force: Option<WalSyncMethod>, format: PlainFormat) -> ExitResult {
+fn show(
+    shown: &ProbeOutput<'_>,
+    in_force: Option<WalSyncMethod>,
+    format: PlainFormat,
+) -> ExitResult {
     match (format, shown) {
-        (PlainFormat::Json, ProbeOutput { measured: Some(measured), imported: [] }) => {
-            print(&json::pretty(measured))
-        }
+        (
+            PlainFormat::Json,
+            ProbeOutput {
+                measured: Some(measured),
+                imported: [],
+            },
+        ) => print(&json::pretty(measured)),
         (PlainFormat::Json, shown) => print(&json::pretty(shown)),
         (PlainFormat::Text, ProbeOutput { measured, imported }) => {
             let parts = measured.iter().map(|found| in_words(found, in_force));
-            let tables = imported.iter().map(|run| imported_table(run).join("\n") + "\n");
+            let tables = imported
+                .iter()
+                .map(|run| imported_table(run).join("\n") + "\n");
             print(&parts.chain(tables).collect::<Vec<_>>().join("\n"))
         }
     }
@@ -168,13 +209,20 @@ fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Strin
         lines.push(String::new());
         lines.extend(workload_lines(found));
     }
-    lines.extend(measurement.caveats.iter().map(|caveat| format!("caveat: {}", caveat.says)));
+    lines.extend(
+        measurement
+            .caveats
+            .iter()
+            .map(|caveat| format!("caveat: {}", caveat.says)),
+    );
     lines.join("\n") + "\n"
 }
 
-/// Runs a plan, with progress on a terminal. A signal, the second result, ends it and then the program; the scratch
-/// directory is removed.
-pub(super) fn measure(plan: &ProbePlan) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
+/// Runs a plan, with progress on a terminal. A signal, the second result, ends it and then the
+/// program; the scratch directory is removed.
+pub(super) fn measure(
+    plan: &ProbePlan,
+) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
     let listener = Listener::start()?;
     let show = out::stderr_is_terminal();
     // What is written is said before it is written, also where nobody watches.
@@ -182,7 +230,11 @@ pub(super) fn measure(plan: &ProbePlan) -> Result<(Result<Measurement, ProbeErro
     let mut phase = None;
     let mut tell = |progress: &Progress| {
         let is_news = phase.replace(progress.phase) != Some(progress.phase);
-        if show && (is_news || progress.so_far.is_some() || matches!(progress.phase, Phase::Workload(_))) {
+        if show
+            && (is_news
+                || progress.so_far.is_some()
+                || matches!(progress.phase, Phase::Workload(_)))
+        {
             out::progress(&out::progress_line(progress));
         }
     };

@@ -17,8 +17,16 @@ const REMOVED: &[(&str, &str, &str)] = &[
         "npd",
         "the format `npd` was removed; use --format nagios, or the exit code of `walwise check`",
     ),
-    ("--format", "junit", "the format `junit` was removed; use --format json"),
-    ("--format", "ansible", "the format `ansible` was removed; use --format json"),
+    (
+        "--format",
+        "junit",
+        "the format `junit` was removed; use --format json",
+    ),
+    (
+        "--format",
+        "ansible",
+        "the format `ansible` was removed; use --format json",
+    ),
     ("--preset", "oltp", NO_SERVER),
     ("trial", "--with", NO_SERVER),
     ("trial", "--user", NO_SERVER),
@@ -28,7 +36,11 @@ const REMOVED: &[(&str, &str, &str)] = &[
         "the candidate `ext4-slowed` was removed; every trial measures its first candidate twice, and its line Resolution says \
          how far the two differ",
     ),
-    ("rules", "test", "`walwise rules test` was removed; `walwise rules check FILE` runs the examples, too"),
+    (
+        "rules",
+        "test",
+        "`walwise rules test` was removed; `walwise rules check FILE` runs the examples, too",
+    ),
     (
         "rules",
         "stale",
@@ -39,7 +51,11 @@ const REMOVED: &[(&str, &str, &str)] = &[
         "diff",
         "`walwise rules diff` was removed; `cargo xtask diff` in the source compares two packs",
     ),
-    ("generate", "man", "`walwise generate man` was removed; the packages hold the manual pages"),
+    (
+        "generate",
+        "man",
+        "`walwise generate man` was removed; the packages hold the manual pages",
+    ),
     (
         "generate",
         "reference",
@@ -57,7 +73,11 @@ const NO_SERVER: &str = "a trial runs no database server any more; use --preset 
 
 /// The sentence about the word that clap does not know; `None` where that word was never known.
 pub(super) fn sentence(error: &Error, arguments: &[OsString]) -> Option<&'static str> {
-    let kinds = [ContextKind::InvalidValue, ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
+    let kinds = [
+        ContextKind::InvalidValue,
+        ContextKind::InvalidSubcommand,
+        ContextKind::InvalidArg,
+    ];
     let unknown = kinds.into_iter().find_map(|kind| match error.get(kind) {
         Some(ContextValue::String(word)) => Some(word.as_str()),
         _ => None,
@@ -66,7 +86,9 @@ pub(super) fn sentence(error: &Error, arguments: &[OsString]) -> Option<&'static
         let mut given = arguments.iter().filter_map(|argument| argument.to_str());
         given.any(|argument| argument.split('=').next() == Some(word))
     };
-    let mut found = REMOVED.iter().filter(|(before, word, _)| *word == unknown && is_given(before));
+    let mut found = REMOVED
+        .iter()
+        .filter(|(before, word, _)| *word == unknown && is_given(before));
     found.next().map(|(_, _, sentence)| *sentence)
 }
 
@@ -99,7 +121,11 @@ mod tests {
 
     #[test]
     fn other_mistakes_have_none() {
-        for line in ["walwise check --frmt json oltp", "walwise check --format xml", "walwise rules --user"] {
+        for line in [
+            "walwise check --frmt json oltp",
+            "walwise check --format xml",
+            "walwise rules --user",
+        ] {
             assert_eq!(said(line), None, "{line}");
         }
     }

@@ -1,7 +1,8 @@
 //! Rule files on the disk: which directory and which names count, and what of them can be used.
 //!
-//! The child of [`super::input`] runs this, since a directory may lie on a file system that hangs; asking it is left to
-//! [`super::rule_files`]. A file in `/etc` counts only where nobody but root could have written it.
+//! The child of [`super::input`] runs this, since a directory may lie on a file system that hangs;
+//! asking it is left to [`super::rule_files`]. A file in `/etc` counts only where nobody but root
+//! could have written it.
 
 use std::fs;
 use std::io::{self, Read};
@@ -58,12 +59,18 @@ pub(super) fn read_named(paths: &[PathBuf]) -> RuleFileSelection {
         .iter()
         .map(|(path, kinds)| Ok((path, read(path, *kinds)?)))
         .collect::<Result<Vec<_>, String>>()?;
-    let mut together =
-        Together { named: files.iter().map(|(_, file)| file.name.clone()).collect(), ..Together::default() };
+    let mut together = Together {
+        named: files.iter().map(|(_, file)| file.name.clone()).collect(),
+        ..Together::default()
+    };
     for file in of_this_machine(Path::new(OF_THIS_MACHINE)).files {
         let real = fs::canonicalize(&file.name).ok();
-        let named = files.iter().position(|(path, _)| real.is_some() && fs::canonicalize(path).ok() == real);
-        together.users.push(named.map_or(file, |at| files.remove(at).1));
+        let named = files
+            .iter()
+            .position(|(path, _)| real.is_some() && fs::canonicalize(path).ok() == real);
+        together
+            .users
+            .push(named.map_or(file, |at| files.remove(at).1));
     }
     for (path, file) in files {
         let beside = path.parent().map(|directory| directory.join(OF_THE_SOURCE));
@@ -95,7 +102,9 @@ impl RuleFiles {
         if let Some(dir) = dir {
             let paths = files_in(dir).map_err(|e| says("read the rules in", dir, &e))?;
             if paths.is_empty() {
-                found.remarks.push(format!("there is no rule file (*.toml) in {}", shown(dir)));
+                found
+                    .remarks
+                    .push(format!("there is no rule file (*.toml) in {}", shown(dir)));
             }
             for path in &paths {
                 found.add(path);
@@ -107,7 +116,9 @@ impl RuleFiles {
     fn add(&mut self, path: &Path) {
         match read(path, InputKinds::Files) {
             Ok(file) => self.files.push(file),
-            Err(why) => self.ignored.push(format!("{why}; its rules are not in force")),
+            Err(why) => self
+                .ignored
+                .push(format!("{why}; its rules are not in force")),
         }
     }
 }
@@ -115,7 +126,8 @@ impl RuleFiles {
 /// The rules in the directory of this machine, which may be absent.
 fn of_this_machine(dir: &Path) -> RuleFiles {
     let mut found = RuleFiles::default();
-    let not_used = |path: &Path, why: &str| format!("the rules in {} are not in force: {why}", shown(path));
+    let not_used =
+        |path: &Path, why: &str| format!("the rules in {} are not in force: {why}", shown(path));
     let listed = match is_roots_alone(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return found,
         Err(e) => Err(text::error_words(&e)),
@@ -144,7 +156,10 @@ fn is_roots_alone(path: &Path) -> io::Result<Option<String>> {
 
 /// Every `*.toml` of a directory, ordered by name; editors' hidden files are skipped.
 fn files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let hidden = |path: &Path| {
+        path.file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+    };
     let mut paths = named_file::entries(dir)?;
     paths.retain(|path| path.extension().is_some_and(|e| e == "toml") && !hidden(path));
     paths.sort();
@@ -159,15 +174,25 @@ fn read(path: &Path, kinds: InputKinds) -> Result<RuleFile, String> {
         .and_then(|mut file| file.read_to_end(&mut bytes))
         .map_err(|e| unreadable(&text::error_words(&e)))?;
     let text = String::from_utf8(bytes).map_err(|e| {
-        let before = e.as_bytes().get(..e.utf8_error().valid_up_to()).unwrap_or_default();
+        let before = e
+            .as_bytes()
+            .get(..e.utf8_error().valid_up_to())
+            .unwrap_or_default();
         let line = 1 + before.split(|byte| *byte == b'\n').skip(1).count();
         unreadable(&format!("line {line} is not UTF-8; save the file as UTF-8"))
     })?;
-    Ok(RuleFile { name: shown(path), text })
+    Ok(RuleFile {
+        name: shown(path),
+        text,
+    })
 }
 
 pub(super) fn says(what: &str, path: &Path, error: &io::Error) -> String {
-    format!("cannot {what} {}: {}", shown(path), text::error_words(error))
+    format!(
+        "cannot {what} {}: {}",
+        shown(path),
+        text::error_words(error)
+    )
 }
 
 pub(super) fn shown(path: &Path) -> String {

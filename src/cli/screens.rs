@@ -1,5 +1,5 @@
-//! `walwise [TARGET]`: the screens on a terminal, the text report otherwise. Nothing is measured until the user asks
-//! for it.
+//! `walwise [TARGET]`: the screens on a terminal, the text report otherwise. Nothing is measured
+//! until the user asks for it.
 
 use std::env;
 use std::fs;
@@ -36,17 +36,28 @@ const PROBE_SECONDS: f64 = 10.0;
 
 /// Shows the screens, or prints the report.
 pub(super) fn run(args: Bare) -> ExitResult {
-    // A word that is neither is a mistyped command; a directory to be created can be given as ./NAME.
-    if let Some(word) = args.target.as_ref().filter(|t| t.components().count() == 1 && t.is_relative())
+    // A word that is neither is a mistyped command; a directory to be created can be given as
+    // ./NAME.
+    if let Some(word) = args
+        .target
+        .as_ref()
+        .filter(|t| t.components().count() == 1 && t.is_relative())
         && !is_here(word)
     {
         let word = safe(path_bytes(word));
         let all = Cli::command();
         let meant = did_you_mean(&word, all.get_subcommands().map(clap::Command::get_name));
         let meant = meant.unwrap_or_else(|| "`walwise --help` lists the commands".to_owned());
-        return Err(CliError::Usage(format!("`{word}` is neither a command nor a directory; {meant}")));
+        return Err(CliError::Usage(format!(
+            "`{word}` is neither a command nor a directory; {meant}"
+        )));
     }
-    let from = From { host: args.host, new: args.new, servers: args.servers, ..From::default() };
+    let from = From {
+        host: args.host,
+        new: args.new,
+        servers: args.servers,
+        ..From::default()
+    };
     let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
     if terminal && out::terminal_is_dumb() {
         out::notice("TERM=dumb: this terminal cannot show the screens; here is the report as text");
@@ -55,8 +66,15 @@ pub(super) fn run(args: Bare) -> ExitResult {
         let session = host::look(&from, args.target.as_deref(), host::rules(None)?)?;
         let report = session.report();
         let style = out::line_style();
-        let style = text::LineStyle { ascii: style.ascii || args.ascii, ..style };
-        return out::print(&if args.verbose { text::render(&report) } else { text::short(&report, style) });
+        let style = text::LineStyle {
+            ascii: style.ascii || args.ascii,
+            ..style
+        };
+        return out::print(&if args.verbose {
+            text::render(&report)
+        } else {
+            text::short(&report, style)
+        });
     }
     let options = options(args.ascii);
     let machine = host::open(from.host.as_deref())?;
@@ -80,13 +98,19 @@ pub(super) fn run(args: Bare) -> ExitResult {
 
 /// How to draw on this terminal; `ascii` is whether the user wants only that.
 pub(super) fn options(ascii: bool) -> tui::Options {
-    tui::Options { colour: out::allows_colour(), ascii: ascii || !out::locale_is_utf8(), in_tmux: in_tmux() }
+    tui::Options {
+        colour: out::allows_colour(),
+        ascii: ascii || !out::locale_is_utf8(),
+        in_tmux: in_tmux(),
+    }
 }
 
-/// Whether this name exists in the working directory. The listing is searched, because the named object may never
-/// respond.
+/// Whether this name exists in the working directory. The listing is searched, because the named
+/// object may never respond.
 fn is_here(word: &Path) -> bool {
-    let Some(name) = word.file_name() else { return true };
+    let Some(name) = word.file_name() else {
+        return true;
+    };
     fs::read_dir(".").map_or(true, |all| all.flatten().any(|one| one.file_name() == name))
 }
 
@@ -111,13 +135,17 @@ fn to_confirm(plan: &ProbePlan) -> Vec<String> {
 /// The path of a typed name: `~/` is the home directory, as in a shell.
 fn place(name: &str) -> Result<PathBuf, String> {
     let name = name.trim();
-    let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let home = env::var_os("HOME")
+        .map(PathBuf::from)
+        .filter(|home| home.is_absolute());
     let path = match (name.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(name),
     };
     match path.file_name() {
-        Some(_) if !name.ends_with('/') => std::path::absolute(&path).map_err(|error| error_words(&error)),
+        Some(_) if !name.ends_with('/') => {
+            std::path::absolute(&path).map_err(|error| error_words(&error))
+        }
         _ => Err("name a file, please".to_owned()),
     }
 }
@@ -138,7 +166,8 @@ struct Desk {
     failed: Mutex<Option<String>>,
 }
 
-/// The facts read, and the machine with its answers: assumptions are judged over the very same ones.
+/// The facts read, and the machine with its answers: assumptions are judged over the very same
+/// ones.
 struct Looked {
     session: Session,
     machine: RememberingHost<Box<dyn Host + Send>>,
@@ -154,8 +183,14 @@ impl Desk {
     /// The report of the current state.
     fn report(&self) -> Result<Report, String> {
         let mut report = self.with(|looked| Ok(looked.session.report()))?;
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        report.warnings.extend(failed.map(|reason| Note::from(MeasurementNote::Failure { reason })));
+        let failed = self
+            .failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        report
+            .warnings
+            .extend(failed.map(|reason| Note::from(MeasurementNote::Failure { reason })));
         Ok(report)
     }
 
@@ -170,7 +205,10 @@ impl Desk {
             }
             let (facts, _) = session.judged();
             if !session::measurable(&facts).contains(target) {
-                return Err(format!("{} can be measured once it is a directory", target.name()));
+                return Err(format!(
+                    "{} can be measured once it is a directory",
+                    target.name()
+                ));
             }
             let options = MeasurementOptions::new(PROBE_SECONDS);
             session::prepare(&facts, target, &options).map_err(|refusal| refusal.to_string())
@@ -188,8 +226,12 @@ impl Worker for Desk {
         let mut shown = None;
         let mut so_far = |step: CollectStep, facts: &FactSet| {
             progress(Partial::Reading(step.name().to_owned()));
-            // A report of a large host takes time, so there is one only where something visible has changed.
-            let now = (host_summary(facts, live), facts.subjects(Scope::Target).count());
+            // A report of a large host takes time, so there is one only where something visible has
+            // changed.
+            let now = (
+                host_summary(facts, live),
+                facts.subjects(Scope::Target).count(),
+            );
             if shown.as_ref() == Some(&now) {
                 return;
             }
@@ -200,7 +242,11 @@ impl Worker for Desk {
         };
         let mut session = Session::look(&machine, &self.request, rules, &mut so_far);
         session.options.clone_from(&self.options);
-        session.asked = self.request.target.as_deref().map(|target| safe(path_bytes(target)));
+        session.asked = self
+            .request
+            .target
+            .as_deref()
+            .map(|target| safe(path_bytes(target)));
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = looked.take() {
             session.keep(before.session);
@@ -226,11 +272,19 @@ impl Worker for Desk {
         let outcome = probes::run(&plan, &Control::from(Arc::clone(cancel)), &mut tell);
         let (measurement, failed) = match outcome {
             // An empty measurement does not replace an earlier one.
-            Ok(measurement) if !measurement.has_rounds() => return Err(sentence(&measurement, None)),
+            Ok(measurement) if !measurement.has_rounds() => {
+                return Err(sentence(&measurement, None));
+            }
             Ok(measurement) => (measurement, None),
             Err(error) => {
                 let failed = error.to_string();
-                (error.partial.map(|partial| *partial).ok_or_else(|| failed.clone())?, Some(failed))
+                (
+                    error
+                        .partial
+                        .map(|partial| *partial)
+                        .ok_or_else(|| failed.clone())?,
+                    Some(failed),
+                )
             }
         };
         self.set_failed(failed);
@@ -247,18 +301,33 @@ impl Worker for Desk {
     }
 
     fn raw(&self, source: &Source, value: &str) -> Vec<String> {
-        self.with(|looked| Ok(session::raw(&looked.machine, source, value))).unwrap_or_default()
+        self.with(|looked| Ok(session::raw(&looked.machine, source, value)))
+            .unwrap_or_default()
     }
 
     fn document(&self, format: Format) -> Result<String, String> {
         format.render(&self.report()?)
     }
 
-    fn save(&self, format: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String> {
+    fn save(
+        &self,
+        format: Format,
+        document: &str,
+        name: &str,
+        replace: bool,
+    ) -> Result<Saved, String> {
         let path = place(name)?;
         let shown = safe(path_bytes(&path));
-        let existing = if replace { Existing::Replaced } else { Existing::Kept };
-        let wish = Wish { existing, runs: format.runs(), ..Wish::default() };
+        let existing = if replace {
+            Existing::Replaced
+        } else {
+            Existing::Kept
+        };
+        let wish = Wish {
+            existing,
+            runs: format.runs(),
+            ..Wish::default()
+        };
         let written = Destination::open(&path, wish).and_then(|found| {
             let notice = found.notice().map(str::to_owned);
             found.commit(document.as_bytes()).map(|_| notice)
@@ -273,13 +342,21 @@ impl Worker for Desk {
 
     fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String> {
         self.with(|Looked { session, machine }| {
-            let one = |one: &Supposition| assume::of(&one.subject, one.fact, &one.value, &session.read);
-            let assumptions = suppositions.iter().map(one).collect::<Result<Vec<Assumption>, String>>()?;
+            let one =
+                |one: &Supposition| assume::of(&one.subject, one.fact, &one.value, &session.read);
+            let assumptions = suppositions
+                .iter()
+                .map(one)
+                .collect::<Result<Vec<Assumption>, String>>()?;
             let hypothesis = session
                 .suppose(&assumptions, machine, &self.request)
                 .map_err(|refused| refused.into_iter().next().unwrap_or_default())?;
             let (report, what_if) = session.what_if(&session.report(), &hypothesis);
-            Ok(Supposed { suppositions: suppositions.to_vec(), what_if, report })
+            Ok(Supposed {
+                suppositions: suppositions.to_vec(),
+                what_if,
+                report,
+            })
         })
     }
 }

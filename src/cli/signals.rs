@@ -1,8 +1,9 @@
-//! Signals during a write: they end the probe, whose scratch files are removed, and then the program.
+//! Signals during a write: they end the probe, whose scratch files are removed, and then the
+//! program.
 //!
-//! At other times they have their default effect, and a signal that our parent ignored for us, as nohup(1) does, stays
-//! ignored. The handlers stay for the life of the process, since they cannot be removed; a switch restores the default
-//! effect instead.
+//! At other times they have their default effect, and a signal that our parent ignored for us, as
+//! nohup(1) does, stays ignored. The handlers stay for the life of the process, since they cannot
+//! be removed; a switch restores the default effect instead.
 
 use std::fs;
 use std::sync::Arc;
@@ -32,13 +33,24 @@ impl Listener {
     pub(super) fn start() -> Result<Self, CliError> {
         // A signal that arrives with the handlers half installed ends the program as usual.
         let usual = Arc::new(AtomicBool::new(true));
-        let listener = Self { cancel: Arc::default(), caught: Arc::default(), usual };
+        let listener = Self {
+            cancel: Arc::default(),
+            caught: Arc::default(),
+            usual,
+        };
         let ignored = ignored();
         // A signal between the kernel's handler and its callback would be lost, so they wait.
-        let ending =
-            ENDING.into_iter().filter_map(|number| Signal::try_from(number).ok()).collect::<SigSet>();
-        let before = ending.thread_swap_mask(SigmaskHow::SIG_BLOCK).context(CANNOT)?;
-        for signal in ENDING.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
+        let ending = ENDING
+            .into_iter()
+            .filter_map(|number| Signal::try_from(number).ok())
+            .collect::<SigSet>();
+        let before = ending
+            .thread_swap_mask(SigmaskHow::SIG_BLOCK)
+            .context(CANNOT)?;
+        for signal in ENDING
+            .into_iter()
+            .filter(|signal| ignored >> (signal - 1) & 1 == 0)
+        {
             let number = usize::try_from(signal).unwrap_or_default();
             flag::register_conditional_default(signal, Arc::clone(&listener.usual))
                 .and_then(|_| flag::register_usize(signal, Arc::clone(&listener.caught), number))
@@ -68,7 +80,8 @@ impl Listener {
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }
 
 impl Drop for Listener {

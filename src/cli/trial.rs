@@ -1,12 +1,13 @@
-//! `walwise trial`: candidate file systems made, mounted and measured side by side on a loop file or a spare disk.
+//! `walwise trial`: candidate file systems made, mounted and measured side by side on a loop file
+//! or a spare disk.
 //!
-//! Nothing is written before it is said what, and allowed. What may be said of the figures is decided in
-//! [`crate::trial`]; this module asks, runs and delivers.
+//! Nothing is written before it is said what, and allowed. What may be said of the figures is
+//! decided in [`crate::trial`]; this module asks, runs and delivers.
 
 mod before;
 mod progress {
-    //! How a trial that runs is shown: a screen on a terminal, lines that replace each other on one that has no screen, nothing
-    //! otherwise.
+    //! How a trial that runs is shown: a screen on a terminal, lines that replace each other on one
+    //! that has no screen, nothing otherwise.
 
     use std::io::{self, IsTerminal as _};
 
@@ -33,7 +34,9 @@ mod progress {
             if !out::stderr_is_terminal() {
                 return Self::Silent;
             }
-            Self::Lines { then_screen: text && both }
+            Self::Lines {
+                then_screen: text && both,
+            }
         }
 
         pub(super) fn begin(&mut self, record: &TrialRecord) {
@@ -57,7 +60,8 @@ mod progress {
             }
         }
 
-        /// Minds the screen, with the most seconds that are left; returns whether the user wants the trial to end.
+        /// Minds the screen, with the most seconds that are left; returns whether the user wants
+        /// the trial to end.
         pub(super) fn turn(&mut self, rest: f64) -> bool {
             match self {
                 Self::Silent | Self::Lines { .. } => false,
@@ -102,7 +106,8 @@ mod progress {
     }
 }
 mod after {
-    //! After a trial: the disk that it wrote to is cleared, by the process that wrote, or by another where that was killed.
+    //! After a trial: the disk that it wrote to is cleared, by the process that wrote, or by
+    //! another where that was killed.
 
     use std::time::Duration;
 
@@ -123,13 +128,20 @@ mod after {
         show: &mut dyn FnMut(&str),
     ) -> Result<(), String> {
         let cleared = arena.close(&mut |news| tell(&news, show));
-        let Some(disk) = disk.filter(|_| !cleared) else { return Ok(()) };
+        let Some(disk) = disk.filter(|_| !cleared) else {
+            return Ok(());
+        };
         let left = SpareDisk::look(&disk.node).map(|found| found.left.is_some());
         match left {
             // It was not taken.
             Ok(false) => return Ok(()),
             Ok(true) => {}
-            Err(why) => return Err(format!("what was written to {} could not be cleared: {why}", disk.node)),
+            Err(why) => {
+                return Err(format!(
+                    "what was written to {} could not be cleared: {why}",
+                    disk.node
+                ));
+            }
         }
         clear(disk, show).map_err(|why| {
             format!(
@@ -152,7 +164,10 @@ mod after {
             out::progress("");
         }
         done.map_err(|why| anyhow!("{why}"))?;
-        out::notice(&format!("{} is cleared: what the trial wrote there is zeros again", disk.node));
+        out::notice(&format!(
+            "{} is cleared: what the trial wrote there is zeros again",
+            disk.node
+        ));
         Ok(())
     }
 
@@ -206,7 +221,11 @@ pub(super) fn run(args: &Trial) -> ExitResult {
         return Err(CliError::Usage(says.to_owned()));
     }
     let delivery = Delivery::find(&args.output, false)?;
-    let kept = args.record.as_deref().map(|path| out::destination(path, wish(args))).transpose()?;
+    let kept = args
+        .record
+        .as_deref()
+        .map(|path| out::destination(path, wish(args)))
+        .transpose()?;
     let plan = before::plan(args)?;
     before::ask(&plan, args)?;
     let (record, ended) = during::run(plan, args.format)?;
@@ -222,15 +241,19 @@ pub(super) fn run(args: &Trial) -> ExitResult {
     kept.map_err(anyhow::Error::from)?;
     match ended {
         during::Ended::Whole => Ok(0),
-        during::Ended::Signal(number) => {
-            Err(CliError::Signal(number, Some("the report covers what was measured until then".into())))
-        }
+        during::Ended::Signal(number) => Err(CliError::Signal(
+            number,
+            Some("the report covers what was measured until then".into()),
+        )),
         during::Ended::Failed(why) => Err(anyhow!("the trial ended early: {why}").into()),
     }
 }
 
 fn wish(args: &Trial) -> Wish {
-    Wish { access: args.output.output_mode.unwrap_or(Access::Usual), ..Wish::default() }
+    Wish {
+        access: args.output.output_mode.unwrap_or(Access::Usual),
+        ..Wish::default()
+    }
 }
 
 fn document(record: &TrialRecord, format: TrialFormat) -> String {

@@ -1,11 +1,11 @@
-//! Assumptions: facts of this machine that the user assumes, as `KEY[@SUBJECT]=VALUE`, and the machine as it would then
-//! be.
+//! Assumptions: facts of this machine that the user assumes, as `KEY[@SUBJECT]=VALUE`, and the
+//! machine as it would then be.
 //!
-//! An assumption edits the recorded answers that say the fact (`recipes`), and all collectors run once more over
-//! them. Every reading that differs, or was read from what was edited, is marked. A fact that is not known is stated
-//! instead: it is held fast whatever the answers say. Nothing that is marked can open an interlock or unlock data-loss
-//! advice. The advice under an assumption is therefore found on a second machine, on which the same facts count as
-//! observed.
+//! An assumption edits the recorded answers that say the fact (`recipes`), and all collectors run
+//! once more over them. Every reading that differs, or was read from what was edited, is marked. A
+//! fact that is not known is stated instead: it is held fast whatever the answers say. Nothing that
+//! is marked can open an interlock or unlock data-loss advice. The advice under an assumption is
+//! therefore found on a second machine, on which the same facts count as observed.
 
 mod assumption {
     //! An assumed fact, as a value.
@@ -32,7 +32,10 @@ mod edited {
     /// Changes the answer that a source names.
     pub fn at(source: &Source, change: impl Fn(&str) -> String + Send + Sync + 'static) -> Edit {
         let source = source.clone();
-        Edit::new(move |question| is_of(question, &source), move |text| Ok(change(text)))
+        Edit::new(
+            move |question| is_of(question, &source),
+            move |text| Ok(change(text)),
+        )
     }
 
     /// Takes an answer away.
@@ -46,20 +49,27 @@ mod edited {
 
     /// Whether a value was read from what was edited of these answers.
     pub fn is_edited(edited: &EditedAnswers, source: &Source) -> bool {
-        let line = if let Source::File { line, .. } = source { *line } else { None };
+        let line = if let Source::File { line, .. } = source {
+            *line
+        } else {
+            None
+        };
         edited.iter().any(|(question, lines)| {
-            is_of(question, source) && line.is_none_or(|line| lines.is_empty() || lines.contains(&line))
+            is_of(question, source)
+                && line.is_none_or(|line| lines.is_empty() || lines.contains(&line))
         })
     }
 
     /// The text with some lines replaced.
     pub fn replaced(text: &str, new: impl Fn(u32, &str) -> Option<String>) -> String {
         let lines = (1..).zip(text.split('\n'));
-        let lines = lines.map(|(number, line)| new(number, line).unwrap_or_else(|| line.to_owned()));
+        let lines =
+            lines.map(|(number, line)| new(number, line).unwrap_or_else(|| line.to_owned()));
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Changes what stands at some paths of the JSON document in a text; the elements of a list have its path.
+    /// Changes what stands at some paths of the JSON document in a text; the elements of a list
+    /// have its path.
     pub fn at_paths(text: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) -> String {
         fn walk(value: &mut Json, path: &str, new: &dyn Fn(&str, &Json) -> Option<Json>) {
             match value {
@@ -76,13 +86,16 @@ mod edited {
                 }
             }
         }
-        let Some((mut document, _)) = json::first(text.as_bytes()) else { return text.to_owned() };
+        let Some((mut document, _)) = json::first(text.as_bytes()) else {
+            return text.to_owned();
+        };
         walk(&mut document, "", new);
         document.to_string()
     }
 }
 mod hypothesis {
-    //! The machine as it would be, read over edited answers, beside the machine as it is: what differs is marked.
+    //! The machine as it would be, read over edited answers, beside the machine as it is: what
+    //! differs is marked.
 
     use super::assumption::Assumption;
     use super::edited::is_edited;
@@ -103,7 +116,8 @@ mod hypothesis {
             Self { all, read, edited }
         }
 
-        /// Marks every reading that was edited, or differs from the real set: nothing but the assumptions can have changed it.
+        /// Marks every reading that was edited, or differs from the real set: nothing but the
+        /// assumptions can have changed it.
         pub fn mark(&self, facts: &mut FactSet, real: &FactSet) {
             let follows = |row: &FactRow<'_>| {
                 row.reading.source().is_some_and(|source| {
@@ -116,8 +130,15 @@ mod hypothesis {
             let mut marked: Vec<(Subject, &'static str, Reading<Value>)> = Vec::new();
             for row in facts.rows().filter(follows) {
                 if let Reading::Known { value, .. } = row.reading {
-                    let source = Source::Derived { of: names.clone(), assumed: true };
-                    marked.push((row.subject.clone(), row.fact, Reading::known(value.clone(), source)));
+                    let source = Source::Derived {
+                        of: names.clone(),
+                        assumed: true,
+                    };
+                    marked.push((
+                        row.subject.clone(),
+                        row.fact,
+                        Reading::known(value.clone(), source),
+                    ));
                 }
             }
             for (subject, fact, reading) in marked {
@@ -126,7 +147,11 @@ mod hypothesis {
                 }
             }
             for one in &self.all {
-                facts.assume(&one.subject, one.key, Reading::known(one.value.clone(), Source::Assumed));
+                facts.assume(
+                    &one.subject,
+                    one.key,
+                    Reading::known(one.value.clone(), Source::Assumed),
+                );
             }
         }
     }
@@ -156,25 +181,45 @@ pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<St
     let (mut found, mut mistakes): (Vec<Assumption>, Vec<String>) = (Vec::new(), Vec::new());
     for text in texts {
         match one(text, read) {
-            Ok(new) if found.iter().any(|old| old.subject == new.subject && old.key.name == new.key.name) => {
-                mistakes.push(format!("{} of {} is assumed twice", new.key.name, new.subject));
+            Ok(new)
+                if found
+                    .iter()
+                    .any(|old| old.subject == new.subject && old.key.name == new.key.name) =>
+            {
+                mistakes.push(format!(
+                    "{} of {} is assumed twice",
+                    new.key.name, new.subject
+                ));
             }
             Ok(new) => found.push(new),
             Err(mistake) => mistakes.push(mistake),
         }
     }
     mistakes.extend(objections(&found, read));
-    if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
+    if mistakes.is_empty() {
+        Ok(found)
+    } else {
+        Err(mistakes)
+    }
 }
 
-/// Parses one assumption with its parts given: the subject, the fact, and the value as typed. Whether there is a recipe
-/// for it is left to [`Session::suppose`].
-pub fn of(subject: &Subject, fact: &str, value: &str, read: &FactSet) -> Result<Assumption, String> {
+/// Parses one assumption with its parts given: the subject, the fact, and the value as typed.
+/// Whether there is a recipe for it is left to [`Session::suppose`].
+pub fn of(
+    subject: &Subject,
+    fact: &str,
+    value: &str,
+    read: &FactSet,
+) -> Result<Assumption, String> {
     let key = fact_named(fact)?;
     if !candidates(key, read).contains(subject) {
         return Err(format!("{subject} has no {fact}"));
     }
-    Ok(Assumption { subject: subject.clone(), key, value: read_value(key, value)? })
+    Ok(Assumption {
+        subject: subject.clone(),
+        key,
+        value: read_value(key, value)?,
+    })
 }
 
 fn one(given: &str, read: &FactSet) -> Result<Assumption, String> {
@@ -187,7 +232,11 @@ fn one(given: &str, read: &FactSet) -> Result<Assumption, String> {
         None => (the_only(key, read)?, rest.strip_prefix('=')),
     };
     let value = value.ok_or_else(|| format!("`{shown}` has no value: KEY[@SUBJECT]=VALUE"))?;
-    Ok(Assumption { subject, key, value: read_value(key, value)? })
+    Ok(Assumption {
+        subject,
+        key,
+        value: read_value(key, value)?,
+    })
 }
 
 /// The fact of this name, if it can be assumed.
@@ -195,7 +244,10 @@ fn fact_named(name: &str) -> Result<&'static KeyInfo, String> {
     let Some(key) = catalog::find(name) else {
         let help = did_you_mean(name, catalog::all().map(|info| info.name));
         let help = help.unwrap_or_else(|| "`walwise facts --list` names all".to_owned());
-        return Err(format!("there is no fact `{}`; {help}", text::safe(name.as_bytes())));
+        return Err(format!(
+            "there is no fact `{}`; {help}",
+            text::safe(name.as_bytes())
+        ));
     };
     if !report::can_be_assumed(key.name) {
         return Err(format!(
@@ -207,13 +259,22 @@ fn fact_named(name: &str) -> Result<&'static KeyInfo, String> {
 }
 
 /// The named subject, and the value after it. A name may contain a `=`.
-fn named<'t>(rest: &'t str, key: &KeyInfo, read: &FactSet) -> Result<(Subject, Option<&'t str>), String> {
+fn named<'t>(
+    rest: &'t str,
+    key: &KeyInfo,
+    read: &FactSet,
+) -> Result<(Subject, Option<&'t str>), String> {
     let candidates = candidates(key, read);
     let known = |name: &str| {
-        let name =
-            name.strip_prefix(key.scope.word()).and_then(|name| name.strip_prefix(' ')).unwrap_or(name);
+        let name = name
+            .strip_prefix(key.scope.word())
+            .and_then(|name| name.strip_prefix(' '))
+            .unwrap_or(name);
         let name = text::safe(name.as_bytes());
-        candidates.iter().find(|subject| subject.name() == name || subject.to_string() == name).cloned()
+        candidates
+            .iter()
+            .find(|subject| subject.name() == name || subject.to_string() == name)
+            .cloned()
     };
     let ends = rest.match_indices('=').map(|(at, _)| rest.split_at(at));
     let mut found = ends.filter_map(|(name, value)| Some((known(name)?, value.strip_prefix('='))));
@@ -227,17 +288,26 @@ fn named<'t>(rest: &'t str, key: &KeyInfo, read: &FactSet) -> Result<(Subject, O
     let shown = text::safe(name.as_bytes());
     let near = did_you_mean(&shown, candidates.iter().map(short));
     let there_is = near.unwrap_or_else(|| list(&candidates, ""));
-    Err(format!("there is no {} `{shown}` with a {}; {there_is}", key.scope, key.name))
+    Err(format!(
+        "there is no {} `{shown}` with a {}; {there_is}",
+        key.scope, key.name
+    ))
 }
 
 /// The host, or the one subject that has such a fact.
 fn the_only(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
     match candidates(key, read).as_slice() {
         [one] => Ok(one.clone()),
-        [] => Err(format!("{} is of a {}, and none was found", key.name, key.scope)),
+        [] => Err(format!(
+            "{} is of a {}, and none was found",
+            key.name, key.scope
+        )),
         several => {
             let all = list(several, &format!("{}@", key.name));
-            Err(format!("{} is of a {}, and there are several; {all}", key.name, key.scope))
+            Err(format!(
+                "{} is of a {}, and there are several; {all}",
+                key.name, key.scope
+            ))
         }
     }
 }
@@ -247,20 +317,30 @@ fn candidates(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
     if key.scope == Scope::Host {
         return vec![Subject::host()];
     }
-    read.subjects(key.scope).filter(|subject| !read.lacks_fact(subject, key)).cloned().collect()
+    read.subjects(key.scope)
+        .filter(|subject| !read.lacks_fact(subject, key))
+        .cloned()
+        .collect()
 }
 
 fn list(subjects: &[Subject], before: &str) -> String {
     if subjects.is_empty() {
         return "there is none".to_owned();
     }
-    let names: Vec<String> = subjects.iter().map(|one| format!("{before}{}", short(one))).collect();
+    let names: Vec<String> = subjects
+        .iter()
+        .map(|one| format!("{before}{}", short(one)))
+        .collect();
     format!("one of: {}", text::first_of(&names, MOST_NAMED))
 }
 
 /// The name of a subject as it stands after `@`.
 fn short(subject: &Subject) -> &str {
-    if subject.scope() == Scope::Host { "host" } else { subject.name() }
+    if subject.scope() == Scope::Host {
+        "host"
+    } else {
+        subject.name()
+    }
 }
 
 /// A value that the fact could have.
@@ -278,9 +358,11 @@ fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
         },
         ValueKind::Count => given.parse().ok().map(Value::Whole),
         ValueKind::Bytes => size(given).map(Value::Whole),
-        ValueKind::Micros | ValueKind::Number => {
-            given.parse::<f64>().ok().filter(|n| n.is_finite()).map(Value::Number)
-        }
+        ValueKind::Micros | ValueKind::Number => given
+            .parse::<f64>()
+            .ok()
+            .filter(|n| n.is_finite())
+            .map(Value::Number),
         ValueKind::Text if key.name == kernel::RELEASE.name() && !is_release(given) => None,
         ValueKind::Text => (!given.is_empty()).then(|| Value::Text(text::safe(given.as_bytes()))),
         ValueKind::Choice(words) => {
@@ -297,7 +379,10 @@ fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
             Version::parse(&shown).map(Value::Version)
         }
         ValueKind::List | ValueKind::Choices(_) => {
-            let words = given.split(',').map(str::trim).filter(|word| !word.is_empty() && given != "none");
+            let words = given
+                .split(',')
+                .map(str::trim)
+                .filter(|word| !word.is_empty() && given != "none");
             let words: Vec<String> = words.map(|word| text::safe(word.as_bytes())).collect();
             if let Some(other) = words.iter().find(|word| !catalog::allows(key, word)) {
                 let all = key.kind.choices().unwrap_or_default();
@@ -328,33 +413,68 @@ fn size(given: &str) -> Option<u64> {
 
 /// Those that are refused: the fact is known, and there is no recipe for its answer.
 fn objections(all: &[Assumption], read: &FactSet) -> Vec<String> {
-    let lacks_recipe = |one: &&Assumption| is_other(one, read) && recipes::edits(one, all, read).is_none();
-    let refused = all.iter().filter(lacks_recipe).map(|one| refusal(one, read));
-    refused.chain(all.iter().filter_map(|one| misspelt(one, read))).collect()
+    let lacks_recipe =
+        |one: &&Assumption| is_other(one, read) && recipes::edits(one, all, read).is_none();
+    let refused = all
+        .iter()
+        .filter(lacks_recipe)
+        .map(|one| refusal(one, read));
+    refused
+        .chain(all.iter().filter_map(|one| misspelt(one, read)))
+        .collect()
 }
 
-/// An option that is not in force and that no row of the table names would count as one without faults.
+/// An option that is not in force and that no row of the table names would count as one without
+/// faults.
 fn misspelt(one: &Assumption, read: &FactSet) -> Option<String> {
-    let Assumption { subject, key, value: Value::List(words) } = one else { return None };
+    let Assumption {
+        subject,
+        key,
+        value: Value::List(words),
+    } = one
+    else {
+        return None;
+    };
     let of_mount = [mount::OPTIONS.name(), mount::SUPER_OPTIONS.name()];
-    let Some(Value::List(now)) = read.reading(subject, key.id).value() else { return None };
-    let fstype = read.value(subject, &mount::FSTYPE).filter(|_| of_mount.contains(&key.name))?;
-    let unknown = words.iter().find(|word| !now.contains(word) && !validity::lists(&fstype, word))?;
-    Some(format!("{} of {subject} never holds `{unknown}`: {fstype} has no such option", key.name))
+    let Some(Value::List(now)) = read.reading(subject, key.id).value() else {
+        return None;
+    };
+    let fstype = read
+        .value(subject, &mount::FSTYPE)
+        .filter(|_| of_mount.contains(&key.name))?;
+    let unknown = words
+        .iter()
+        .find(|word| !now.contains(word) && !validity::lists(&fstype, word))?;
+    Some(format!(
+        "{} of {subject} never holds `{unknown}`: {fstype} has no such option",
+        key.name
+    ))
 }
 
 /// Whether the fact is known and has another value.
 fn is_other(one: &Assumption, read: &FactSet) -> bool {
-    read.reading(&one.subject, one.key.id).value().is_some_and(|now| *now != one.value)
+    read.reading(&one.subject, one.key.id)
+        .value()
+        .is_some_and(|now| *now != one.value)
 }
 
 /// Why an assumption is refused, with facts that are read from the same answer and have a recipe.
 fn refusal(one: &Assumption, read: &FactSet) -> String {
-    let Assumption { subject, key, value } = one;
+    let Assumption {
+        subject,
+        key,
+        value,
+    } = one;
     let source = read.reading(subject, key.id).source();
     let area = |key: &KeyInfo| key.name.split('.').next();
     let can_be = |other: &&KeyInfo| {
-        let Reading::Known { value, source: from } = read.reading(subject, other.id) else { return false };
+        let Reading::Known {
+            value,
+            source: from,
+        } = read.reading(subject, other.id)
+        else {
+            return false;
+        };
         let other = Assumption {
             subject: subject.clone(),
             key: catalog::find(other.name).unwrap_or(key),
@@ -365,13 +485,22 @@ fn refusal(one: &Assumption, read: &FactSet) -> String {
             && Some(from) == source
             && recipes::edits(&other, &[], read).is_some()
     };
-    let others: Vec<String> = catalog::all().filter(can_be).map(|other| other.name.to_owned()).collect();
+    let others: Vec<String> = catalog::all()
+        .filter(can_be)
+        .map(|other| other.name.to_owned())
+        .collect();
     let instead = match others.as_slice() {
-        [] => format!("assume what it follows from (`walwise facts {}` says what that is)", key.name),
+        [] => format!(
+            "assume what it follows from (`walwise facts {}` says what that is)",
+            key.name
+        ),
         some => format!("assume {}", some.join(" or ")),
     };
     let shown = key.show(value);
-    format!("no answer of this machine can be edited to say {} = {shown} of {subject}; {instead}", key.name)
+    format!(
+        "no answer of this machine can be edited to say {} = {shown} of {subject}; {instead}",
+        key.name
+    )
 }
 
 impl Session {
@@ -393,11 +522,17 @@ impl Session {
                 || one.key.name == kernel::VENDOR.name()
             {
                 let seen = if one.key.name.starts_with("probe.") {
-                    Source::Probe { id: "assumed".to_owned() }
+                    Source::Probe {
+                        id: "assumed".to_owned(),
+                    }
                 } else {
                     Source::call("assumed")
                 };
-                stated.assume(&one.subject, one.key, Reading::known(one.value.clone(), seen));
+                stated.assume(
+                    &one.subject,
+                    one.key,
+                    Reading::known(one.value.clone(), seen),
+                );
             }
             if is_other(one, &self.read) {
                 edits.extend(recipes::edits(one, all, &self.read).into_iter().flatten());
@@ -411,15 +546,25 @@ impl Session {
                 reading(&self.read) && !reading(&read)
             }
         };
-        let refused: Vec<String> =
-            all.iter().filter(is_not_read).map(|one| refusal(one, &self.read)).collect();
-        if refused.is_empty() { Ok(Hypothesis::new(all.to_vec(), read, host.edited())) } else { Err(refused) }
+        let refused: Vec<String> = all
+            .iter()
+            .filter(is_not_read)
+            .map(|one| refusal(one, &self.read))
+            .collect();
+        if refused.is_empty() {
+            Ok(Hypothesis::new(all.to_vec(), read, host.edited()))
+        } else {
+            Err(refused)
+        }
     }
 
     /// This machine if the assumptions were true.
     #[must_use]
     pub fn assuming(&self, hypothesis: &Hypothesis) -> Self {
-        let mut supposed = Self { read: hypothesis.read.clone(), ..self.clone() };
+        let mut supposed = Self {
+            read: hypothesis.read.clone(),
+            ..self.clone()
+        };
         hypothesis.mark(&mut supposed.read, &self.read);
         supposed.hypothesis = Some((hypothesis.clone(), self.judged().0));
         supposed
@@ -432,14 +577,26 @@ impl Session {
         hypothesis: &Hypothesis,
     ) -> (report::Report, report::WhatIf) {
         let supposed = self.assuming(hypothesis).report();
-        // As if all had been observed and measured on this very machine, only to name the advice that would be offered.
-        let pretended = Self { read: hypothesis.read.clone(), live: true, ..self.clone() }.report();
-        let assumed = hypothesis.all.iter().map(|Assumption { subject, key, value }| report::Assumed {
-            subject: subject.clone(),
-            fact: key.name.to_owned(),
-            value: value.clone(),
-            really: self.read.reading(subject, key.id).clone(),
-        });
+        // As if all had been observed and measured on this very machine, only to name the advice
+        // that would be offered.
+        let pretended = Self {
+            read: hypothesis.read.clone(),
+            live: true,
+            ..self.clone()
+        }
+        .report();
+        let assumed = hypothesis.all.iter().map(
+            |Assumption {
+                 subject,
+                 key,
+                 value,
+             }| report::Assumed {
+                subject: subject.clone(),
+                fact: key.name.to_owned(),
+                value: value.clone(),
+                really: self.read.reading(subject, key.id).clone(),
+            },
+        );
         let what_if = report::WhatIf::new(assumed.collect(), real, &supposed, &pretended);
         (supposed, what_if)
     }

@@ -1,4 +1,5 @@
-//! The measurement of a target, derived from its facts: where, on which disks, with which server's flags.
+//! The measurement of a target, derived from its facts: where, on which disks, with which server's
+//! flags.
 
 use std::path::PathBuf;
 
@@ -15,7 +16,8 @@ pub enum RowSelection {
     Deciding,
     /// Also those of `pg_test_fsync` and of O_DIRECT, marked as such.
     All,
-    /// The server's methods with 1, 2, 4 and 8 pages per commit, each with pauses too; and the floor.
+    /// The server's methods with 1, 2, 4 and 8 pages per commit, each with pauses too; and the
+    /// floor.
     Sizes,
     /// None: only workloads are measured.
     Nothing,
@@ -64,14 +66,17 @@ pub fn prepare(
         RowSelection::Sizes => (request.pages, request.all_paced) = (vec![1, 2, 4, 8], true),
         RowSelection::Nothing => request.pages.clear(),
     }
-    // A transaction of InnoDB waits for more than its redo log; together they take no longer than asked for.
+    // A transaction of InnoDB waits for more than its redo log; together they take no longer than
+    // asked for.
     let is_whole = options.workloads.is_empty() && options.rows != RowSelection::Nothing;
     if request.server.is_redo() && is_whole {
         request.workloads.push(Workload::Transaction);
         request.seconds /= 2.0;
     }
     // The price of a flush matters only where flushes could be omitted.
-    let protected = facts.value(subject, &target::CACHE).is_some_and(Cache::is_protected);
+    let protected = facts
+        .value(subject, &target::CACHE)
+        .is_some_and(Cache::is_protected);
     if protected || options.rows == RowSelection::All {
         request.extra.extend(Method::beside(Occasion::FlushCost));
     }
@@ -83,9 +88,13 @@ pub fn prepare(
 
 /// `wal_sync_method` in force in the cluster of a target.
 pub fn method_in_force(facts: &FactSet, subject: &Subject) -> WalFlushMethod {
-    let Some(cluster) = facts.resolve(subject, Scope::Cluster) else { return WalFlushMethod::Default };
+    let Some(cluster) = facts.resolve(subject, Scope::Cluster) else {
+        return WalFlushMethod::Default;
+    };
     match facts.database(&cluster).wal_method {
-        Some(key) => facts.value(&cluster, key).map_or(WalFlushMethod::Unknown, WalFlushMethod::Is),
+        Some(key) => facts
+            .value(&cluster, key)
+            .map_or(WalFlushMethod::Unknown, WalFlushMethod::Is),
         None => WalFlushMethod::Default,
     }
 }
@@ -96,34 +105,50 @@ pub(super) fn to_facts(measurement: &Measurement, subject: &Subject, facts: &mut
     crate::measure::to_facts(measurement, subject, in_force, facts);
 }
 
-/// The targets that can be measured: existing directories. Those with WAL or redo log come first, since a commit waits for
-/// them.
+/// The targets that can be measured: existing directories. Those with WAL or redo log come first,
+/// since a commit waits for them.
 pub fn measurable(facts: &FactSet) -> Vec<Subject> {
-    let exists = |t: &&Subject| facts.value(t, &target::KIND).is_some_and(TargetKind::is_directory);
+    let exists = |t: &&Subject| {
+        facts
+            .value(t, &target::KIND)
+            .is_some_and(TargetKind::is_directory)
+    };
     let holds_log = |t: &Subject| {
         facts
             .value(t, &target::ROLES)
             .is_some_and(|roles| roles.iter().any(|role| role.is_wal() || role.is_redo()))
     };
-    let mut targets: Vec<Subject> = facts.subjects(Scope::Target).filter(exists).cloned().collect();
+    let mut targets: Vec<Subject> = facts
+        .subjects(Scope::Target)
+        .filter(exists)
+        .cloned()
+        .collect();
     targets.sort_by_key(|target| !holds_log(target));
     targets
 }
 
 /// Why it is unknown whether a target can be measured, where its properties could not be read.
 pub fn unreadable(facts: &FactSet) -> Option<String> {
-    facts.subjects(Scope::Target).find_map(|subject| match facts.get(subject, &target::KIND) {
-        Reading::Unknown { detail, .. } => Some(detail),
-        Reading::Known { .. } => None,
-    })
+    facts
+        .subjects(Scope::Target)
+        .find_map(|subject| match facts.get(subject, &target::KIND) {
+            Reading::Unknown { detail, .. } => Some(detail),
+            Reading::Known { .. } => None,
+        })
 }
 
 /// The instruction for a directory that is still to be created, if there is one among the targets.
 pub fn to_be_made(facts: &FactSet) -> Option<String> {
-    let created =
-        |subject: &&Subject| facts.value(subject, &target::KIND).is_some_and(TargetKind::is_created);
+    let created = |subject: &&Subject| {
+        facts
+            .value(subject, &target::KIND)
+            .is_some_and(TargetKind::is_created)
+    };
     let subject = facts.subjects(Scope::Target).find(created)?;
-    Some(format!("{} does not exist yet; make it, or check the directory above it", subject.name()))
+    Some(format!(
+        "{} does not exist yet; make it, or check the directory above it",
+        subject.name()
+    ))
 }
 
 /// A different order in every run, so that none is favoured.
@@ -144,14 +169,22 @@ mod tests {
         let mut put = |path: &str, kind: TargetKind, roles: &[Role]| {
             let target = Subject::target(path);
             facts.know(&target, &target::KIND, kind, Source::call("test"));
-            facts.know(&target, &target::ROLES, roles.to_vec(), Source::call("test"));
+            facts.know(
+                &target,
+                &target::ROLES,
+                roles.to_vec(),
+                Source::call("test"),
+            );
         };
         put("/data", TargetKind::Directory, &[Role::Data]);
         put("/new", TargetKind::Created, &[Role::Wal]);
         put("/unused", TargetKind::Directory, &[]);
         put("/wal", TargetKind::Directory, &[Role::Wal]);
         put("/x", TargetKind::Directory, &[Role::Data, Role::Wal]);
-        let names: Vec<_> = measurable(&facts).iter().map(|target| target.name().to_owned()).collect();
+        let names: Vec<_> = measurable(&facts)
+            .iter()
+            .map(|target| target.name().to_owned())
+            .collect();
         assert_eq!(names, ["/wal", "/x", "/data", "/unused"]);
     }
 }

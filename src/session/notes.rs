@@ -1,5 +1,5 @@
-//! No output depends on the sentence of a note: with every sentence replaced by `x`, all output stays the same, except
-//! where notes are shown.
+//! No output depends on the sentence of a note: with every sentence replaced by `x`, all output
+//! stays the same, except where notes are shown.
 //!
 //! A form is known by what it looks like: one more is tested without a line here.
 
@@ -11,8 +11,8 @@ use crate::report::exit::{self, FailCondition};
 use crate::report::{Format, Report, conf, inside, sample};
 use crate::rules::{Level, RuleSet};
 
-/// Reports with a note of every kind: with steps, without any, of a free disk, and as made by the whole pipeline from
-/// facts on.
+/// Reports with a note of every kind: with steps, without any, of a free disk, and as made by the
+/// whole pipeline from facts on.
 fn reports() -> Vec<Report> {
     let mut judged = Session::new(sample::at_risk().facts, RuleSet::builtin(), true);
     for note in Note::every() {
@@ -41,10 +41,14 @@ struct DocumentText {
 /// The words of a text without Markdown's escapes and markup.
 fn words(text: &str) -> Vec<String> {
     let word = |word: &str| word.replace(['\\', '`'], "");
-    text.split_whitespace().filter(|word| *word != "-").map(word).collect()
+    text.split_whitespace()
+        .filter(|word| *word != "-")
+        .map(word)
+        .collect()
 }
 
-/// Splits a document that shows all notes in an array of JSON, all of them under a heading, or some as comments.
+/// Splits a document that shows all notes in an array of JSON, all of them under a heading, or some
+/// as comments.
 fn parts(document: &str, notes: &[Note]) -> DocumentText {
     let sentences: Vec<String> = notes.iter().map(Note::to_string).collect();
     let count = notes.len();
@@ -52,19 +56,32 @@ fn parts(document: &str, notes: &[Note]) -> DocumentText {
         && let Some(told) = json.as_object_mut().unwrap().remove("warnings")
     {
         let told = serde_json::from_value(told).unwrap();
-        return DocumentText { rest: json.to_string(), told, expected: sentences, count };
+        return DocumentText {
+            rest: json.to_string(),
+            told,
+            expected: sentences,
+            count,
+        };
     }
     if document.starts_with("<!DOCTYPE html>") {
         return parts_of_html(document, &sentences);
     }
     let is_heading = |line: &&str| line.trim_start_matches('#').trim() == "About this run";
     let Some(heading) = document.lines().find(is_heading) else {
-        let lines: Vec<String> = sentences.iter().map(|sentence| format!("# {sentence}")).collect();
+        let lines: Vec<String> = sentences
+            .iter()
+            .map(|sentence| format!("# {sentence}"))
+            .collect();
         let is_note = |line: &&str| lines.iter().any(|one| one == line);
         let (told, rest): (Vec<&str>, Vec<&str>) = document.lines().partition(is_note);
         let told: Vec<String> = told.into_iter().map(str::to_owned).collect();
         let count = told.len();
-        return DocumentText { rest: rest.join("\n"), expected: told.clone(), told, count };
+        return DocumentText {
+            rest: rest.join("\n"),
+            expected: told.clone(),
+            told,
+            count,
+        };
     };
     let is_next = |line: &str| {
         if heading.starts_with('#') {
@@ -80,8 +97,16 @@ fn parts(document: &str, notes: &[Note]) -> DocumentText {
         part.push_str(line);
         part.push('\n');
     }
-    let expected = sentences.iter().flat_map(|sentence| words(sentence)).collect();
-    DocumentText { rest, told: words(&told[heading.len()..]), expected, count }
+    let expected = sentences
+        .iter()
+        .flat_map(|sentence| words(sentence))
+        .collect();
+    DocumentText {
+        rest,
+        told: words(&told[heading.len()..]),
+        expected,
+        count,
+    }
 }
 
 /// Before a note at a glance.
@@ -94,7 +119,8 @@ fn parts_of_html(document: &str, sentences: &[String]) -> DocumentText {
     let (inside, end) = inside.split_once(inside::END).unwrap();
     let mut report: serde_json::Value = serde_json::from_str(inside).unwrap();
     let listed: Vec<String> =
-        serde_json::from_value(report.as_object_mut().unwrap().remove("warnings").unwrap()).unwrap();
+        serde_json::from_value(report.as_object_mut().unwrap().remove("warnings").unwrap())
+            .unwrap();
     // At a glance they stand too, each once.
     let glance = page.split(ROW).enumerate();
     let behind = |(at, piece): (usize, &str)| match at {
@@ -111,59 +137,122 @@ fn parts_of_html(document: &str, sentences: &[String]) -> DocumentText {
         text.push_str(if tag.ends_with("code") { "" } else { " " });
         text.push_str(shown);
     }
-    for (escaped, sign) in [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")] {
+    for (escaped, sign) in [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&amp;", "&"),
+    ] {
         text = text.replace(escaped, sign);
     }
     let mut told = words(&text);
     told.extend(listed.iter().flat_map(|sentence| words(sentence)));
-    let expected = sentences.iter().chain(sentences).flat_map(|sentence| words(sentence)).collect();
-    DocumentText { rest: format!("{before}{after}{report}{end}"), told, expected, count }
+    let expected = sentences
+        .iter()
+        .chain(sentences)
+        .flat_map(|sentence| words(sentence))
+        .collect();
+    DocumentText {
+        rest: format!("{before}{after}{report}{end}"),
+        told,
+        expected,
+        count,
+    }
 }
 
 type Render<'a> = &'a dyn Fn(&Report) -> Result<String, String>;
 
-/// The number of notes that a form of a report shows; an error where anything else changes with their sentences.
+/// The number of notes that a form of a report shows; an error where anything else changes with
+/// their sentences.
 fn told(report: &Report, render: Render<'_>) -> Result<usize, String> {
     let look = || {
         let document = render(report).unwrap_or_else(|why| why);
-        let DocumentText { rest, told, expected, count } = parts(&document, &report.warnings);
-        if told == expected { Ok((rest, count)) } else { Err(format!("{told:#?} instead of {expected:#?}")) }
+        let DocumentText {
+            rest,
+            told,
+            expected,
+            count,
+        } = parts(&document, &report.warnings);
+        if told == expected {
+            Ok((rest, count))
+        } else {
+            Err(format!("{told:#?} instead of {expected:#?}"))
+        }
     };
     let (with, without) = (look()?, muted::during(look)?);
     if with == without {
         return Ok(with.1);
     }
-    let differ = with.0.char_indices().zip(without.0.chars()).find(|((_, one), other)| one != other);
+    let differ = with
+        .0
+        .char_indices()
+        .zip(without.0.chars())
+        .find(|((_, one), other)| one != other);
     let from = differ.map_or(0, |((at, _), _)| at).saturating_sub(200);
-    let near = |text: &str| text.get(from..).map(|rest| rest.chars().take(600).collect::<String>());
-    Err(format!("{} and {} notes; {:#?}\n{:#?}", with.1, without.1, near(&with.0), near(&without.0)))
+    let near = |text: &str| {
+        text.get(from..)
+            .map(|rest| rest.chars().take(600).collect::<String>())
+    };
+    Err(format!(
+        "{} and {} notes; {:#?}\n{:#?}",
+        with.1,
+        without.1,
+        near(&with.0),
+        near(&without.0)
+    ))
 }
 
 #[test]
 fn no_form_goes_by_the_sentence_of_a_note() {
     let of = |format: Format| {
-        reports().iter().map(|report| told(report, &|report| format.render(report)).unwrap()).sum::<usize>()
+        reports()
+            .iter()
+            .map(|report| told(report, &|report| format.render(report)).unwrap())
+            .sum::<usize>()
     };
     for format in Format::ALL {
         of(format);
     }
     let all: usize = reports().iter().map(|report| report.warnings.len()).sum();
-    assert_eq!([Format::Text, Format::Json, Format::Markdown, Format::Html].map(of), [all; 4], "every note");
-    assert!([Format::Conf, Format::Fstab].map(of).iter().all(|count| *count > 0), "some");
+    assert_eq!(
+        [Format::Text, Format::Json, Format::Markdown, Format::Html].map(of),
+        [all; 4],
+        "every note"
+    );
+    assert!(
+        [Format::Conf, Format::Fstab]
+            .map(of)
+            .iter()
+            .all(|count| *count > 0),
+        "some"
+    );
 }
 
 #[test]
 fn what_goes_by_the_sentence_of_a_note_is_found() {
-    let has =
-        |report: &Report, words: &str| report.warnings.iter().any(|note| note.to_string().starts_with(words));
+    let has = |report: &Report, words: &str| {
+        report
+            .warnings
+            .iter()
+            .any(|note| note.to_string().starts_with(words))
+    };
     let report = &reports()[0];
     let acts = |report: &Report| {
-        let line = if has(report, "not measured") { "commit_delay = 0\n" } else { "" };
+        let line = if has(report, "not measured") {
+            "commit_delay = 0\n"
+        } else {
+            ""
+        };
         Ok(conf::render(report) + line)
     };
     let hides = |report: &Report| {
         let lines = conf::render(report);
-        Ok(if has(report, "not measured") { lines } else { lines.replace("# x\n", "") })
+        Ok(if has(report, "not measured") {
+            lines
+        } else {
+            lines.replace("# x\n", "")
+        })
     };
     let tells = |report: &Report| Ok(conf::render(report));
     assert!(told(report, &tells).is_ok_and(|count| count > 0));
@@ -176,7 +265,12 @@ fn nor_does_an_exit_code_or_a_comparison() {
     for report in reports() {
         let look = || {
             let mut codes = Vec::new();
-            for level in [Level::Option, Level::Advice, Level::Warning, Level::Critical] {
+            for level in [
+                Level::Option,
+                Level::Advice,
+                Level::Warning,
+                Level::Critical,
+            ] {
                 for undecided in [false, true] {
                     codes.push(exit::code(&report, FailCondition { level, undecided }));
                 }
@@ -193,7 +287,13 @@ fn nor_does_anything_on_the_way_to_a_report() {
     let look = || {
         let mut report = reports().pop().unwrap();
         let told = std::mem::take(&mut report.warnings);
-        (Report { when: String::new(), ..report }, told.len())
+        (
+            Report {
+                when: String::new(),
+                ..report
+            },
+            told.len(),
+        )
     };
     let (with, without) = (look(), muted::during(look));
     assert_eq!(with, without);

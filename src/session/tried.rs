@@ -1,7 +1,8 @@
 //! Records of trials as facts of the targets that stand on the tried stack, and as notes.
 //!
-//! A trial decides something only where it was made: on this very disk, by its serial number or WWN, with the same
-//! firmware, kernel and options, read live. Everything else is told and decides nothing, and so is a trial that is open.
+//! A trial decides something only where it was made: on this very disk, by its serial number or
+//! WWN, with the same firmware, kernel and options, read live. Everything else is told and decides
+//! nothing, and so is a trial that is open.
 
 use crate::drill::StackFingerprint;
 use crate::facts::catalog::postgres::WalSyncMethod;
@@ -15,17 +16,24 @@ use crate::trial::{Certificate, Contender, ExtentKind, TrialAnswer, TrialRecord,
 /// The least gain of a method that is worth a change, as a factor.
 const WORTH: f64 = 1.05;
 
-/// Puts the records in; `live` is whether the facts are of this machine. Of several on one disk the last that
-/// answers counts.
+/// Puts the records in; `live` is whether the facts are of this machine. Of several on one disk the
+/// last that answers counts.
 pub fn to_facts(records: &[(String, TrialRecord)], live: bool, facts: &mut FactSet) {
     if records.is_empty() {
         return;
     }
     let of_kind = |fits: fn(TargetKind) -> bool| -> Vec<Subject> {
         let is_such = |of: &&Subject| facts.value(of, &target::KIND).is_some_and(fits);
-        facts.subjects(Scope::Target).filter(is_such).cloned().collect()
+        facts
+            .subjects(Scope::Target)
+            .filter(is_such)
+            .cloned()
+            .collect()
     };
-    let (directories, disks) = (of_kind(TargetKind::is_directory), of_kind(TargetKind::is_device));
+    let (directories, disks) = (
+        of_kind(TargetKind::is_directory),
+        of_kind(TargetKind::is_device),
+    );
     let mut records: Vec<&(String, TrialRecord)> = records.iter().collect();
     records.sort_by(|(_, a), (_, b)| a.started.cmp(&b.started));
     for (file, record) in records {
@@ -44,7 +52,11 @@ pub fn to_facts(records: &[(String, TrialRecord)], live: bool, facts: &mut FactS
                     here.get_or_insert(target);
                 }
                 Some(reason) => {
-                    silent(&format!("the trial {file} is of something else: {reason}"), target, facts);
+                    silent(
+                        &format!("the trial {file} is of something else: {reason}"),
+                        target,
+                        facts,
+                    );
                     elsewhere.get_or_insert(reason);
                 }
             }
@@ -53,14 +65,26 @@ pub fn to_facts(records: &[(String, TrialRecord)], live: bool, facts: &mut FactS
         facts.warn(match (here, record.answer()) {
             (Some(target), Ok(_)) => {
                 let (target, basis) = (target.name().to_owned(), basis(record.certificate()));
-                TrialNote::Here { file, target, basis: basis.word(), chooses: basis.holds_order(), says }
+                TrialNote::Here {
+                    file,
+                    target,
+                    basis: basis.word(),
+                    chooses: basis.holds_order(),
+                    says,
+                }
             }
             (Some(target), Err(why)) => {
                 let (target, why) = (target.name().to_owned(), why.words());
-                TrialNote::Open { file, target, why, says }
+                TrialNote::Open {
+                    file,
+                    target,
+                    why,
+                    says,
+                }
             }
             (None, _) => {
-                let reason = elsewhere.unwrap_or_else(|| "there is nothing to compare it with".to_owned());
+                let reason =
+                    elsewhere.unwrap_or_else(|| "there is nothing to compare it with".to_owned());
                 TrialNote::OtherStack { file, reason, says }
             }
         });
@@ -77,7 +101,12 @@ fn fingerprint(record: &TrialRecord) -> StackFingerprint {
 }
 
 /// Why a target is not what was tried; `None` where it is.
-fn differs(stack: &StackFingerprint, facts: &FactSet, target: &Subject, live: bool) -> Option<String> {
+fn differs(
+    stack: &StackFingerprint,
+    facts: &FactSet,
+    target: &Subject,
+    live: bool,
+) -> Option<String> {
     if !live {
         return Some("this is a capture".to_owned());
     }
@@ -89,7 +118,10 @@ fn differs(stack: &StackFingerprint, facts: &FactSet, target: &Subject, live: bo
         facts.value(disk, &device::SERIAL).is_none() && facts.value(disk, &device::UNIT).is_none()
     };
     match disks.iter().find(is_nameless) {
-        Some(disk) => Some(format!("{} shows neither a serial number nor a WWN", disk.name())),
+        Some(disk) => Some(format!(
+            "{} shows neither a serial number nor a WWN",
+            disk.name()
+        )),
         None if disks.is_empty() => Some("its disks are not known".to_owned()),
         None => None,
     }
@@ -97,7 +129,9 @@ fn differs(stack: &StackFingerprint, facts: &FactSet, target: &Subject, live: bo
 
 /// What a record says of the disk that it was made on.
 fn tell(record: &TrialRecord, file: &str, target: &Subject, facts: &mut FactSet) {
-    let source = || Source::Trial { file: file.to_owned() };
+    let source = || Source::Trial {
+        file: file.to_owned(),
+    };
     let answer = record.answer();
     if answer.is_ok() || !facts.get(target, &trial::BEST).is_known() {
         facts.know(target, &trial::SETTLED, answer.is_ok(), source());
@@ -106,10 +140,19 @@ fn tell(record: &TrialRecord, file: &str, target: &Subject, facts: &mut FactSet)
     let known = match answer {
         Ok(answer) => answer,
         Err(why) => {
-            return silent(&format!("the trial {file} decides nothing, as {}", why.words()), target, facts);
+            return silent(
+                &format!("the trial {file} decides nothing, as {}", why.words()),
+                target,
+                facts,
+            );
         }
     };
-    let words = |of: &[Contender]| of.iter().copied().filter_map(kind).collect::<Vec<TrialFilesystem>>();
+    let words = |of: &[Contender]| {
+        of.iter()
+            .copied()
+            .filter_map(kind)
+            .collect::<Vec<TrialFilesystem>>()
+    };
     facts.know(target, &trial::BEST, words(&known.best), source());
     facts.know(target, &trial::SLOWER, words(&known.slower), source());
     if let Some((method, gain)) = method(record, &concerned(facts, target, &known)) {
@@ -118,11 +161,16 @@ fn tell(record: &TrialRecord, file: &str, target: &Subject, facts: &mut FactSet)
     } else {
         let why = format!("the trial {file} does not settle which method is faster");
         facts.put(target, &trial::METHOD, Reading::unknown(Why::Absent, &*why));
-        facts.put(target, &trial::METHOD_GAIN, Reading::unknown(Why::Absent, why));
+        facts.put(
+            target,
+            &trial::METHOD_GAIN,
+            Reading::unknown(Why::Absent, why),
+        );
     }
 }
 
-/// Nothing is known of file systems and methods, for a reason. It is no gap: nothing has to be found out.
+/// Nothing is known of file systems and methods, for a reason. It is no gap: nothing has to be
+/// found out.
 fn silent(why: &str, target: &Subject, facts: &mut FactSet) {
     unknown(&trial::BEST, why, target, facts);
     unknown(&trial::SLOWER, why, target, facts);
@@ -160,10 +208,15 @@ fn kind(candidate: Contender) -> Option<TrialFilesystem> {
 
 /// The candidates whose methods concern a target: that of its file system, or all that it may get.
 fn concerned(facts: &FactSet, target: &Subject, answer: &TrialAnswer) -> Vec<Contender> {
-    if facts.value(target, &target::KIND).is_some_and(TargetKind::is_device) {
+    if facts
+        .value(target, &target::KIND)
+        .is_some_and(TargetKind::is_device)
+    {
         return answer.best.clone();
     }
-    let on = facts.resolve(target, Scope::Mount).and_then(|on| facts.value(&on, &mount::FSTYPE));
+    let on = facts
+        .resolve(target, Scope::Mount)
+        .and_then(|on| facts.value(&on, &mount::FSTYPE));
     let in_place = facts.value(target, &target::NOCOW) == Some(true);
     match on.as_deref() {
         Some("ext4") => vec![Contender::Ext4],
@@ -176,13 +229,18 @@ fn concerned(facts: &FactSet, target: &Subject, answer: &TrialAnswer) -> Vec<Con
 
 /// The faster method on all of these and what it gains over fdatasync in percent, where they agree.
 fn method(record: &TrialRecord, on: &[Contender]) -> Option<(WalSyncMethod, f64)> {
-    let gains: Vec<(f64, f64)> =
-        on.iter().map(|one| record.gain_of_open_datasync(*one)).collect::<Option<_>>()?;
+    let gains: Vec<(f64, f64)> = on
+        .iter()
+        .map(|one| record.gain_of_open_datasync(*one))
+        .collect::<Option<_>>()?;
     let least = gains.iter().map(|(low, _)| *low).reduce(f64::min)?;
     let most = gains.iter().map(|(_, high)| *high).reduce(f64::max)?;
     if least >= WORTH.ln() {
         // Rounded down, as it is a lower bound.
-        Some((WalSyncMethod::OpenDatasync, (1000.0 * least.exp_m1()).floor() / 10.0))
+        Some((
+            WalSyncMethod::OpenDatasync,
+            (1000.0 * least.exp_m1()).floor() / 10.0,
+        ))
     } else {
         (most < WORTH.ln()).then_some((WalSyncMethod::Fdatasync, 0.0))
     }
@@ -190,7 +248,8 @@ fn method(record: &TrialRecord, on: &[Contender]) -> Option<(WalSyncMethod, f64)
 
 #[cfg(test)]
 mod tests {
-    //! What a trial changes on the disk that it was made on, and that it changes nothing anywhere else.
+    //! What a trial changes on the disk that it was made on, and that it changes nothing anywhere
+    //! else.
 
     use super::*;
     use crate::facts::Note;
@@ -215,10 +274,25 @@ mod tests {
         let seen = || Source::call("test");
         let machine = Subject::host();
         facts.know(&machine, &host::NAME, "db7".to_owned(), seen());
-        facts.know(&machine, &kernel::RELEASE, "6.1.0-28-amd64".to_owned(), seen());
-        facts.know(&machine, &kernel::VERSION, Version::parse("6.1.0-28-amd64").unwrap(), seen());
+        facts.know(
+            &machine,
+            &kernel::RELEASE,
+            "6.1.0-28-amd64".to_owned(),
+            seen(),
+        );
+        facts.know(
+            &machine,
+            &kernel::VERSION,
+            Version::parse("6.1.0-28-amd64").unwrap(),
+            seen(),
+        );
         facts.know(&machine, &kernel::VENDOR, "debian".to_owned(), seen());
-        facts.know(&machine, &kernel::FILESYSTEMS, vec!["ext4".to_owned()], seen());
+        facts.know(
+            &machine,
+            &kernel::FILESYSTEMS,
+            vec!["ext4".to_owned()],
+            seen(),
+        );
         let disk = facts.resolve(&sample::new_disk(), Scope::Device).unwrap();
         facts.know(&disk, &device::READ_ONLY, false, seen());
         facts.know(&disk, &device::SERIAL, "S1".to_owned(), seen());
@@ -241,17 +315,31 @@ mod tests {
     }
 
     fn first_choice(report: &Report) -> &str {
-        &report.plan(&sample::new_disk()).unwrap().steps[0].advice.change.values()[0]
+        &report.plan(&sample::new_disk()).unwrap().steps[0]
+            .advice
+            .change
+            .values()[0]
     }
 
     fn said(report: &Report) -> String {
         let notes: Vec<String> = report.warnings.iter().map(Note::to_string).collect();
-        notes.into_iter().filter(|note| note.starts_with("the trial ")).collect::<Vec<_>>().join("\n")
+        notes
+            .into_iter()
+            .filter(|note| note.starts_with("the trial "))
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     /// What a report finds, without how it came to it.
     fn found(report: &Report) -> Vec<Finding> {
-        report.findings.iter().map(|finding| Finding { trace: None, ..finding.clone() }).collect()
+        report
+            .findings
+            .iter()
+            .map(|finding| Finding {
+                trace: None,
+                ..finding.clone()
+            })
+            .collect()
     }
 
     #[test]
@@ -263,18 +351,31 @@ mod tests {
         let with = report(&session, &won);
         assert_eq!(first_choice(&with), "xfs");
         let step = &with.plan(&target).unwrap().steps[0];
-        let others: Vec<(u32, &str)> =
-            step.alternatives.iter().map(|other| (other.rank, other.value.as_str())).collect();
+        let others: Vec<(u32, &str)> = step
+            .alternatives
+            .iter()
+            .map(|other| (other.rank, other.value.as_str()))
+            .collect();
         assert_eq!(others, [(2, "ext4"), (2, "btrfs")], "none is called alike");
-        assert!(step.rules.contains(&"trial.xfs-first".to_owned()), "{:?}", step.rules);
-        let first = with.findings.iter().find(|finding| finding.rule == "trial.xfs-first").unwrap();
+        assert!(
+            step.rules.contains(&"trial.xfs-first".to_owned()),
+            "{:?}",
+            step.rules
+        );
+        let first = with
+            .findings
+            .iter()
+            .find(|finding| finding.rule == "trial.xfs-first")
+            .unwrap();
         let seen = crate::rules::explain::rows(first.trace.as_ref().unwrap());
         assert!(
-            seen.iter().any(|row| row.from == "the trial recorded in t.json, measured on this disk"),
+            seen.iter()
+                .any(|row| row.from == "the trial recorded in t.json, measured on this disk"),
             "the trace says where it comes from"
         );
         assert!(
-            said(&with).contains("was made on the disk of /dev/sdc (disk), and rules may use the result")
+            said(&with)
+                .contains("was made on the disk of /dev/sdc (disk), and rules may use the result")
         );
 
         let mut wanting = session.clone();
@@ -283,16 +384,27 @@ mod tests {
         let wanted = wanting.report();
         let plan = wanted.plan(&target).unwrap();
         assert_eq!(first_choice(&wanted), "ext4");
-        assert_eq!(plan.wish().unwrap(), "ext4, as you want; the first choice here is xfs");
-        let values: Vec<&str> = plan.steps[0].alternatives.iter().map(|other| other.value.as_str()).collect();
+        assert_eq!(
+            plan.wish().unwrap(),
+            "ext4, as you want; the first choice here is xfs"
+        );
+        let values: Vec<&str> = plan.steps[0]
+            .alternatives
+            .iter()
+            .map(|other| other.value.as_str())
+            .collect();
         assert_eq!(values, ["xfs", "btrfs"], "each once");
 
-        let other =
-            [XFS_WINS[1], XFS_WINS[0]].map(|(candidate, rate, flushes)| (candidate, 9_000.0 - rate, flushes));
+        let other = [XFS_WINS[1], XFS_WINS[0]]
+            .map(|(candidate, rate, flushes)| (candidate, 9_000.0 - rate, flushes));
         let lost = of(&session, &target, record(&other, 15));
         let with = report(&session, &lost);
         assert_eq!(first_choice(&with), "ext4");
-        assert!(with.plan(&target).unwrap().steps[0].rules.contains(&"trial.ext4-first".to_owned()));
+        assert!(
+            with.plan(&target).unwrap().steps[0]
+                .rules
+                .contains(&"trial.ext4-first".to_owned())
+        );
     }
 
     #[test]
@@ -306,26 +418,62 @@ mod tests {
             assert_eq!(found(&with), found(&without), "{says}");
             assert!(said(&with).contains(says), "{says}: {}", said(&with));
         };
-        check(&session, &TrialRecord { stack: Vec::new(), ..won() }, "was made on something else");
+        check(
+            &session,
+            &TrialRecord {
+                stack: Vec::new(),
+                ..won()
+            },
+            "was made on something else",
+        );
         let mut firmware = won();
-        firmware.stack.iter_mut().for_each(|line| *line = line.replace("firmware=1.2", "firmware=1.3"));
+        firmware
+            .stack
+            .iter_mut()
+            .for_each(|line| *line = line.replace("firmware=1.2", "firmware=1.3"));
         check(&session, &firmware, "firmware was 1.3 and is 1.2");
         let mut kernel = won();
-        kernel.stack.iter_mut().for_each(|line| *line = line.replace("-28-", "-27-"));
+        kernel
+            .stack
+            .iter_mut()
+            .for_each(|line| *line = line.replace("-28-", "-27-"));
         check(&session, &kernel, "kernel.release was 6.1.0-27");
-        check(&session, &of(&session, &target, record(&XFS_WINS, 9)), "as it is not settled");
-        check(&session, &TrialRecord { ending: Ending::Running, ..won() }, "did not finish");
+        check(
+            &session,
+            &of(&session, &target, record(&XFS_WINS, 9)),
+            "as it is not settled",
+        );
+        check(
+            &session,
+            &TrialRecord {
+                ending: Ending::Running,
+                ..won()
+            },
+            "did not finish",
+        );
         let mut twin = won();
         for cell in twin.blocks.iter_mut().flat_map(|block| &mut block.cells) {
             if cell.runner == crate::trial::Runner::Twin {
-                cell.samples.iter_mut().for_each(|sample| sample.seconds *= 2.0);
+                cell.samples
+                    .iter_mut()
+                    .for_each(|sample| sample.seconds *= 2.0);
             }
         }
         check(&session, &twin, "the machine could not tell");
-        let in_a_directory = TrialRecord { extent: ExtentKind::Loop, ..won() };
-        check(&session, &in_a_directory, "there is nothing to compare it with");
+        let in_a_directory = TrialRecord {
+            extent: ExtentKind::Loop,
+            ..won()
+        };
+        check(
+            &session,
+            &in_a_directory,
+            "there is nothing to compare it with",
+        );
 
-        let capture = Session { live: false, ..session.clone() };
+        let capture = Session {
+            live: false,
+            ..session.clone()
+        };
         let without = capture.report();
         let with = report(&capture, &won());
         assert_eq!(found(&with), found(&without));
@@ -338,22 +486,34 @@ mod tests {
         let mut session = free_disk();
         let target = sample::new_disk();
         let disk = session.read.resolve(&target, Scope::Device).unwrap();
-        session.read.put(&disk, &device::SERIAL, Reading::unknown(Why::Absent, "serial"));
+        session.read.put(
+            &disk,
+            &device::SERIAL,
+            Reading::unknown(Why::Absent, "serial"),
+        );
         let with = report(&session, &of(&session, &target, record(&XFS_WINS, 15)));
         assert_eq!(first_choice(&with), "ext4");
-        assert!(said(&with).contains("sdc shows neither a serial number nor a WWN"), "{}", said(&with));
+        assert!(
+            said(&with).contains("sdc shows neither a serial number nor a WWN"),
+            "{}",
+            said(&with)
+        );
     }
 
     #[test]
     fn of_several_the_last_that_answers_counts() {
         let mut session = free_disk();
         let target = sample::new_disk();
-        let [won, mut open] = [15, 9].map(|blocks| of(&session, &target, record(&XFS_WINS, blocks)));
+        let [won, mut open] =
+            [15, 9].map(|blocks| of(&session, &target, record(&XFS_WINS, blocks)));
         open.started = "2026-11-26T08:00:00Z".to_owned();
         session.trials = vec![("open.json".to_owned(), open), ("t.json".to_owned(), won)];
         let (facts, _) = session.judged();
         assert_eq!(facts.value(&target, &trial::SETTLED), Some(true));
-        assert_eq!(facts.value(&target, &trial::BEST), Some(vec![TrialFilesystem::Xfs]));
+        assert_eq!(
+            facts.value(&target, &trial::BEST),
+            Some(vec![TrialFilesystem::Xfs])
+        );
         assert_eq!(
             facts.value(&target, &trial::SLOWER),
             Some(vec![TrialFilesystem::Ext4]),
@@ -363,7 +523,11 @@ mod tests {
             facts
                 .rows_of(&target)
                 .filter(|row| row.fact.starts_with("trial."))
-                .all(|row| { row.reading.source().is_none_or(|source| !source.is_evidence()) })
+                .all(|row| {
+                    row.reading
+                        .source()
+                        .is_none_or(|source| !source.is_evidence())
+                })
         );
     }
 
@@ -373,7 +537,10 @@ mod tests {
         let target = sample::new_disk();
         let with_method = |factor: f64| {
             let mut both = record(&XFS_WINS, 15);
-            both.loads.push(TrialLoad { clients: 1, shape: CommitShape::OpenDatasync });
+            both.loads.push(TrialLoad {
+                clients: 1,
+                shape: CommitShape::OpenDatasync,
+            });
             for cell in both.blocks.iter_mut().flat_map(|block| &mut block.cells) {
                 let mut more = cell.samples[0];
                 more.seconds /= factor;
@@ -382,11 +549,17 @@ mod tests {
             report(&session, &of(&session, &target, both))
         };
         let applies = |report: &Report, rule: &str| {
-            report.findings.iter().any(|one| one.rule == rule && one.outcome == Outcome::Applies)
+            report
+                .findings
+                .iter()
+                .any(|one| one.rule == rule && one.outcome == Outcome::Applies)
         };
         assert!(applies(&with_method(1.3), "trial.sync-method"));
         assert!(applies(&with_method(1.0), "trial.sync-method-default"));
         let neither = report(&session, &of(&session, &target, record(&XFS_WINS, 15)));
-        assert!(!applies(&neither, "trial.sync-method") && !applies(&neither, "trial.sync-method-default"));
+        assert!(
+            !applies(&neither, "trial.sync-method")
+                && !applies(&neither, "trial.sync-method-default")
+        );
     }
 }

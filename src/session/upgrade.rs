@@ -1,8 +1,8 @@
 //! The next kernel, distribution and tools as assumptions.
 //!
-//! The effect of an option depends on the vendor of a kernel. A bare version therefore counts as the next kernel of the
-//! same vendor, and a distribution brings its own. Red Hat's kernels have one version per major release, so their
-//! version identifies the release.
+//! The effect of an option depends on the vendor of a kernel. A bare version therefore counts as
+//! the next kernel of the same vendor, and a distribution brings its own. Red Hat's kernels have
+//! one version per major release, so their version identifies the release.
 
 mod distributions;
 
@@ -32,16 +32,35 @@ pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<Strin
     let os = next.os.as_deref().map(distributions::named).transpose()?;
     let shipped = os.as_ref().and_then(|os| os.release);
     let tools = [
-        ("--e2fsprogs", machine::E2FSPROGS.name(), &next.e2fsprogs, shipped.map(|own| &own.e2fsprogs)),
-        ("--xfsprogs", machine::XFSPROGS.name(), &next.xfsprogs, shipped.map(|own| &own.xfsprogs)),
-        ("--btrfs-progs", machine::BTRFSPROGS.name(), &next.btrfs_progs, shipped.map(|own| &own.btrfs_progs)),
+        (
+            "--e2fsprogs",
+            machine::E2FSPROGS.name(),
+            &next.e2fsprogs,
+            shipped.map(|own| &own.e2fsprogs),
+        ),
+        (
+            "--xfsprogs",
+            machine::XFSPROGS.name(),
+            &next.xfsprogs,
+            shipped.map(|own| &own.xfsprogs),
+        ),
+        (
+            "--btrfs-progs",
+            machine::BTRFSPROGS.name(),
+            &next.btrfs_progs,
+            shipped.map(|own| &own.btrfs_progs),
+        ),
     ];
     let mut all = Vec::new();
     let mut say = |name: &str, value: &str| all.push(format!("{name}={value}"));
     let (release, vendor) = match (&next.kernel, &os) {
         (Some(kernel), os) => {
             let release = version("--kernel", kernel)?;
-            let vendor = os.as_ref().map(|os| os.vendor(release)).transpose()?.flatten();
+            let vendor = os
+                .as_ref()
+                .map(|os| os.vendor(release))
+                .transpose()?
+                .flatten();
             (Some(release), vendor)
         }
         (None, Some(os)) => {
@@ -52,22 +71,32 @@ pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<Strin
     };
     if let Some(release) = release {
         say(kernel::RELEASE.name(), release);
-        let backports =
-            read.value(&Subject::host(), &kernel::VERSION).is_some_and(|running| running.backports());
+        let backports = read
+            .value(&Subject::host(), &kernel::VERSION)
+            .is_some_and(|running| running.backports());
         // A self-built kernel is what its number says.
-        let running =
-            read.value(&Subject::host(), &kernel::VENDOR).filter(|vendor| vendor != "other" || backports);
-        let is_bare = release.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let running = read
+            .value(&Subject::host(), &kernel::VENDOR)
+            .filter(|vendor| vendor != "other" || backports);
+        let is_bare = release
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.');
         // A machine in a cloud stays in one.
-        let in_cloud =
-            |vendor: &str| running.clone().filter(|now| now.strip_suffix("-cloud") == Some(vendor));
+        let in_cloud = |vendor: &str| {
+            running
+                .clone()
+                .filter(|now| now.strip_suffix("-cloud") == Some(vendor))
+        };
         // A full release names its vendor itself.
-        let told = Some(collect::vendor_of(release)).filter(|own| !["mainline", "other"].contains(own));
+        let told =
+            Some(collect::vendor_of(release)).filter(|own| !["mainline", "other"].contains(own));
         let named = vendor.map(|vendor| match told {
             Some(own) => own.to_owned(),
             None => in_cloud(vendor).unwrap_or_else(|| vendor.to_owned()),
         });
-        let same = running.as_deref().map(|vendor| successor(vendor, release).to_owned());
+        let same = running
+            .as_deref()
+            .map(|vendor| successor(vendor, release).to_owned());
         if let Some(vendor) = named.or(same.filter(|_| is_bare)) {
             say(kernel::VENDOR.name(), &vendor);
         }
@@ -96,7 +125,9 @@ fn version<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
         return Ok(given);
     }
     let shown = text::safe(given.as_bytes());
-    Err(format!("{option} is a version such as 6.12, or a whole release, and `{shown}` is none"))
+    Err(format!(
+        "{option} is a version such as 6.12, or a whole release, and `{shown}` is none"
+    ))
 }
 
 /// The vendor of the kernel that follows one of this vendor.
@@ -112,8 +143,17 @@ mod tests {
 
     fn told(kernel: Option<&str>, os: Option<&str>, running: &str) -> Result<String, String> {
         let mut read = FactSet::default();
-        read.know(&Subject::host(), &kernel::VENDOR, running.to_owned(), Source::call("uname"));
-        for tool in [&machine::E2FSPROGS, &machine::XFSPROGS, &machine::BTRFSPROGS] {
+        read.know(
+            &Subject::host(),
+            &kernel::VENDOR,
+            running.to_owned(),
+            Source::call("uname"),
+        );
+        for tool in [
+            &machine::E2FSPROGS,
+            &machine::XFSPROGS,
+            &machine::BTRFSPROGS,
+        ] {
             let old = Version::parse("1.0").unwrap();
             read.know(&Subject::host(), tool, old, Source::call("--version"));
         }
@@ -134,9 +174,21 @@ mod tests {
             ("6.6", "el8", "kernel.release=6.6 kernel.vendor=el8"),
             ("6.12", "uek", "kernel.release=6.12 kernel.vendor=uek"),
             ("6.12", "other", "kernel.release=6.12"),
-            ("6.12", "debian-cloud", "kernel.release=6.12 kernel.vendor=debian-cloud"),
-            ("6.12.48+deb13-cloud-amd64", "debian", "kernel.release=6.12.48+deb13-cloud-amd64"),
-            ("6.12.0-55.el10.x86_64", "el9", "kernel.release=6.12.0-55.el10.x86_64"),
+            (
+                "6.12",
+                "debian-cloud",
+                "kernel.release=6.12 kernel.vendor=debian-cloud",
+            ),
+            (
+                "6.12.48+deb13-cloud-amd64",
+                "debian",
+                "kernel.release=6.12.48+deb13-cloud-amd64",
+            ),
+            (
+                "6.12.0-55.el10.x86_64",
+                "el9",
+                "kernel.release=6.12.0-55.el10.x86_64",
+            ),
         ] {
             assert_eq!(
                 told(Some(kernel), None, running).as_deref(),
@@ -167,10 +219,26 @@ mod tests {
                 "kernel.release=6.12 kernel.vendor=debian os.id=debian os.version=13 tool.e2fsprogs=1.47.2 \
                  tool.xfsprogs=6.13.0 tool.btrfs_progs=6.14",
             ),
-            (None, "sles15sp6", "kernel.release=6.4.0 kernel.vendor=sles os.id=sles os.version=15.6"),
-            (None, "SLES 12-SP5", "kernel.release=4.12.14-122 kernel.vendor=sles os.id=sles os.version=12.5"),
-            (Some("6.4"), "sles15", "kernel.release=6.4 kernel.vendor=sles os.id=sles os.version=15"),
-            (None, "ubuntu26.04", "kernel.release=7.0 kernel.vendor=ubuntu os.id=ubuntu os.version=26.04"),
+            (
+                None,
+                "sles15sp6",
+                "kernel.release=6.4.0 kernel.vendor=sles os.id=sles os.version=15.6",
+            ),
+            (
+                None,
+                "SLES 12-SP5",
+                "kernel.release=4.12.14-122 kernel.vendor=sles os.id=sles os.version=12.5",
+            ),
+            (
+                Some("6.4"),
+                "sles15",
+                "kernel.release=6.4 kernel.vendor=sles os.id=sles os.version=15",
+            ),
+            (
+                None,
+                "ubuntu26.04",
+                "kernel.release=7.0 kernel.vendor=ubuntu os.id=ubuntu os.version=26.04",
+            ),
             (
                 None,
                 "ol9-uek7",
@@ -197,8 +265,16 @@ mod tests {
                 "kernel.release=5.10 kernel.vendor=amazon os.id=amzn os.version=2 tool.e2fsprogs=1.42.9 \
                  tool.xfsprogs=5.0.0",
             ),
-            (None, "alinux3", "kernel.release=5.10.134 kernel.vendor=alibaba os.id=alinux os.version=3"),
-            (Some("7.0"), "fedora", "kernel.release=7.0 kernel.vendor=fedora os.id=fedora"),
+            (
+                None,
+                "alinux3",
+                "kernel.release=5.10.134 kernel.vendor=alibaba os.id=alinux os.version=3",
+            ),
+            (
+                Some("7.0"),
+                "fedora",
+                "kernel.release=7.0 kernel.vendor=fedora os.id=fedora",
+            ),
             (
                 Some("6.12.0-55.el10.x86_64"),
                 "rhel10",
@@ -220,7 +296,10 @@ mod tests {
             (Some("6.12.48+deb13-amd64"), "debian-cloud", "debian"),
         ] {
             let all = told(kernel, Some("debian13"), running).unwrap();
-            assert!(all.contains(&format!("kernel.vendor={vendor} ")), "{kernel:?} after {running}: {all}");
+            assert!(
+                all.contains(&format!("kernel.vendor={vendor} ")),
+                "{kernel:?} after {running}: {all}"
+            );
         }
         for (kernel, os, says) in [
             (None, "debain13", "did you mean `debian`"),
@@ -233,7 +312,11 @@ mod tests {
             (None, "ol9", "ol9-rhck (5.14.0), ol9-uek7 (5.15.0)"),
             (None, "ol9-uek", "ol9-uek7 (5.15.0)"),
             (None, "ol9-zfs", "ol9-rhck"),
-            (Some("6.12.0"), "ol10", "ol10-rhck (6.12.0), ol10-uek8 (6.12.0)"),
+            (
+                Some("6.12.0"),
+                "ol10",
+                "ol10-rhck (6.12.0), ol10-uek8 (6.12.0)",
+            ),
             (None, "amzn2", "amzn2-4.14, amzn2-5.10"),
             (Some("new"), "rhel10", "--kernel is a version"),
             (Some("6..12"), "debian13", "--kernel is a version"),

@@ -1,6 +1,7 @@
 //! The file system that the user wants on a free disk, and why one cannot be made there.
 //!
-//! A wish selects among what rules offer and tables accept; the same checks hold with it and without it.
+//! A wish selects among what rules offer and tables accept; the same checks hold with it and
+//! without it.
 
 use super::Session;
 use crate::facts::catalog::target::{KIND, TargetKind};
@@ -11,9 +12,13 @@ use crate::settings::{NewFilesystem, SettingKind};
 use crate::validity;
 
 impl Session {
-    /// Takes the wish for a file system on a target into every report from here on; `None` takes it back. The error says
-    /// why it cannot be made there, and leaves the wish before.
-    pub fn want(&mut self, target: &Subject, filesystem: Option<NewFilesystem>) -> Result<(), String> {
+    /// Takes the wish for a file system on a target into every report from here on; `None` takes it
+    /// back. The error says why it cannot be made there, and leaves the wish before.
+    pub fn want(
+        &mut self,
+        target: &Subject,
+        filesystem: Option<NewFilesystem>,
+    ) -> Result<(), String> {
         let Some(filesystem) = filesystem else {
             self.wanted.remove(target);
             return Ok(());
@@ -21,13 +26,17 @@ impl Session {
         let (facts, _) = self.judged();
         let refused = not_free(&facts, target).or_else(|| self.refusal(&facts, target, filesystem));
         if let Some(why) = refused {
-            return Err(format!("{filesystem} cannot be made on {}: {why}", target.name()));
+            return Err(format!(
+                "{filesystem} cannot be made on {}: {why}",
+                target.name()
+            ));
         }
         self.wanted.insert(target.clone(), filesystem);
         Ok(())
     }
 
-    /// Why a file system cannot be made on a free disk: kernel or tool, or a condition of the rule that offers it.
+    /// Why a file system cannot be made on a free disk: kernel or tool, or a condition of the rule
+    /// that offers it.
     pub(super) fn refusal(
         &self,
         facts: &FactSet,
@@ -66,11 +75,18 @@ fn not_free(facts: &FactSet, target: &Subject) -> Option<String> {
 /// What keeps a rule from applying to a target; nothing where it applies.
 fn against(rule: &Rule, facts: &FactSet, target: &Subject, live: bool) -> Option<String> {
     let finding = rules::evaluate_one(rule, facts, target, Circumstances { live, traced: true });
-    let tests = finding.trace.as_deref().map(explain::against).unwrap_or_default().join("; ");
+    let tests = finding
+        .trace
+        .as_deref()
+        .map(explain::against)
+        .unwrap_or_default()
+        .join("; ");
     match finding.outcome {
         Outcome::Applies => None,
         Outcome::DoesNotApply => Some(format!("The rule {} is for where {tests}.", rule.id)),
-        Outcome::Undecided { .. } => Some(format!("The rule {} cannot be decided: {tests}.", rule.id)),
+        Outcome::Undecided { .. } => {
+            Some(format!("The rule {} cannot be decided: {tests}.", rule.id))
+        }
     }
 }
 
@@ -89,21 +105,41 @@ mod tests {
         let mut facts = sample::free_disk().facts;
         let machine = Subject::host();
         let loaded = ["ext4", "zfs"].map(str::to_owned).to_vec();
-        facts.know(&machine, &kernel::FILESYSTEMS, loaded, Source::file("/proc/filesystems"));
+        facts.know(
+            &machine,
+            &kernel::FILESYSTEMS,
+            loaded,
+            Source::file("/proc/filesystems"),
+        );
         facts.know(
             &machine,
             &kernel::VERSION,
             Version::parse("6.1.0-28-amd64").unwrap(),
             Source::call("uname"),
         );
-        facts.know(&machine, &kernel::VENDOR, "debian".to_owned(), Source::call("uname"));
-        let disk = facts.resolve(&sample::new_disk(), crate::facts::Scope::Device).unwrap();
-        facts.know(&disk, &device::READ_ONLY, false, Source::file("/sys/class/block/sdc/ro"));
+        facts.know(
+            &machine,
+            &kernel::VENDOR,
+            "debian".to_owned(),
+            Source::call("uname"),
+        );
+        let disk = facts
+            .resolve(&sample::new_disk(), crate::facts::Scope::Device)
+            .unwrap();
+        facts.know(
+            &disk,
+            &device::READ_ONLY,
+            false,
+            Source::file("/sys/class/block/sdc/ro"),
+        );
         Session::new(facts, RuleSet::builtin(), true)
     }
 
     fn disk(session: &Session) -> Subject {
-        session.read.resolve(&sample::new_disk(), crate::facts::Scope::Device).unwrap()
+        session
+            .read
+            .resolve(&sample::new_disk(), crate::facts::Scope::Device)
+            .unwrap()
     }
 
     fn of(report: &Report) -> &Plan {
@@ -111,8 +147,12 @@ mod tests {
     }
 
     fn steps(plan: &Plan) -> Vec<(&'static str, Vec<String>)> {
-        let one =
-            |step: &crate::report::Step| (step.advice.setting.name, step.advice.change.values().to_vec());
+        let one = |step: &crate::report::Step| {
+            (
+                step.advice.setting.name,
+                step.advice.change.values().to_vec(),
+            )
+        };
         plan.steps.iter().map(one).collect()
     }
 
@@ -135,44 +175,82 @@ mod tests {
                 "the first choice here is ext4"
             };
             assert_eq!(wish, format!("{filesystem}, as you want; {told}"));
-            let noatime = steps(plan)
-                .iter()
-                .any(|(name, words)| *name == "mount.options" && words.contains(&"noatime".to_owned()));
-            assert_eq!(noatime, filesystem != Zfs, "in the first line, so that none is needed later");
-            assert!(plan.options.is_empty(), "what belongs to it is part of the plan: {:?}", plan.options);
+            let noatime = steps(plan).iter().any(|(name, words)| {
+                *name == "mount.options" && words.contains(&"noatime".to_owned())
+            });
+            assert_eq!(
+                noatime,
+                filesystem != Zfs,
+                "in the first line, so that none is needed later"
+            );
+            assert!(
+                plan.options.is_empty(),
+                "what belongs to it is part of the plan: {:?}",
+                plan.options
+            );
             for format in [Format::Text, Format::Json, Format::Markdown] {
                 let document = format.render(&report).unwrap();
                 let words = document.split_whitespace().collect::<Vec<_>>().join(" ");
                 assert!(words.contains(&wish) || format == Format::Json, "{words}");
-                assert!(words.contains("first choice here") || words.contains("\"wanted\": true"), "{words}");
+                assert!(
+                    words.contains("first choice here") || words.contains("\"wanted\": true"),
+                    "{words}"
+                );
             }
         }
         session.want(&sample::new_disk(), None).unwrap();
-        assert_eq!(steps(of(&session.report())), steps(of(&without)), "the wish is taken back");
+        assert_eq!(
+            steps(of(&session.report())),
+            steps(of(&without)),
+            "the wish is taken back"
+        );
     }
 
     #[test]
     fn script_and_lines_follow_the_wish() {
         let mut session = free_disk();
         for (filesystem, makes, line) in [
-            (Ext4, "mkfs.ext4 -m 1 ", "ext4 noatime,errors=remount-ro 0 2"),
+            (
+                Ext4,
+                "mkfs.ext4 -m 1 ",
+                "ext4 noatime,errors=remount-ro 0 2",
+            ),
             (Xfs, "mkfs.xfs ", "xfs noatime 0 0"),
             (Btrfs, "mkfs.btrfs ", "btrfs noatime 0 0"),
         ] {
             session.want(&sample::new_disk(), Some(filesystem)).unwrap();
             let report = session.report();
             let script = Format::Script.render(&report).unwrap();
-            assert!(script.lines().any(|line| line.starts_with(makes)), "{script}");
-            assert!(script.contains(&format!("$MOUNTPOINT {line}\"\n")), "{script}");
-            let nocow = script.lines().any(|line| line.trim() == "chattr +C \"$directory\"");
-            assert_eq!(nocow && script.contains("Price: No data checksums"), filesystem == Btrfs, "{script}");
+            assert!(
+                script.lines().any(|line| line.starts_with(makes)),
+                "{script}"
+            );
+            assert!(
+                script.contains(&format!("$MOUNTPOINT {line}\"\n")),
+                "{script}"
+            );
+            let nocow = script
+                .lines()
+                .any(|line| line.trim() == "chattr +C \"$directory\"");
+            assert_eq!(
+                nocow && script.contains("Price: No data checksums"),
+                filesystem == Btrfs,
+                "{script}"
+            );
             let document = Format::Fstab.render(&report).unwrap();
             assert!(document.contains("as you want"), "{document}");
-            assert!(document.contains(&format!(" --fs {filesystem} --format script")), "{document}");
+            assert!(
+                document.contains(&format!(" --fs {filesystem} --format script")),
+                "{document}"
+            );
             let fstab = Format::Fstab.render(&report).unwrap();
             assert!(fstab.contains(&format!("/MOUNT/POINT {line}\n")), "{fstab}");
             let conf = Format::Conf.render(&report).unwrap();
-            assert_eq!(conf.contains("# data_checksums: on"), filesystem == Btrfs, "{conf}");
+            assert_eq!(
+                conf.contains("# data_checksums: on"),
+                filesystem == Btrfs,
+                "{conf}"
+            );
         }
     }
 
@@ -184,12 +262,30 @@ mod tests {
         let script = Format::Script.render(&report).unwrap();
         let (head, part) = script.split_once("# ==== ").unwrap();
         assert!(!head.contains("zpool"), "{head}");
-        let active: Vec<&str> = part.lines().skip(1).filter(|line| !line.starts_with('#')).collect();
-        assert!(active.iter().all(|line| line.is_empty() || *line == "exit 0"), "{active:#?}");
-        let made = part.lines().filter(|line| line.contains("zpool create") || line.contains("zfs create"));
-        assert_eq!(made.filter(|line| line.contains("   # unverified")).count(), 2, "{part}");
+        let active: Vec<&str> = part
+            .lines()
+            .skip(1)
+            .filter(|line| !line.starts_with('#'))
+            .collect();
+        assert!(
+            active
+                .iter()
+                .all(|line| line.is_empty() || *line == "exit 0"),
+            "{active:#?}"
+        );
+        let made = part
+            .lines()
+            .filter(|line| line.contains("zpool create") || line.contains("zfs create"));
+        assert_eq!(
+            made.filter(|line| line.contains("   # unverified")).count(),
+            2,
+            "{part}"
+        );
         let document = Format::Fstab.render(&report).unwrap();
-        assert!(document.contains("zpool makes ZFS") && !document.contains("UUID="), "{document}");
+        assert!(
+            document.contains("zpool makes ZFS") && !document.contains("UUID="),
+            "{document}"
+        );
     }
 
     #[test]
@@ -210,53 +306,90 @@ mod tests {
             assert_eq!(steps(&after), steps(&plan), "{why}");
         };
         refused(
-            &|session| session.read.know(&disk(session), &device::SIZE, 100 << 20, seen()),
+            &|session| {
+                session
+                    .read
+                    .know(&disk(session), &device::SIZE, 100 << 20, seen());
+            },
             Xfs,
             "device.size is at least 300 MiB",
         );
         refused(
-            &|session| session.read.know(&disk(session), &device::READ_ONLY, true, seen()),
+            &|session| {
+                session
+                    .read
+                    .know(&disk(session), &device::READ_ONLY, true, seen());
+            },
             Ext4,
             "device.read_only is no",
         );
         refused(
-            &|session| session.read.put(&disk(session), &device::READ_ONLY, Reading::not_collected()),
+            &|session| {
+                session
+                    .read
+                    .put(&disk(session), &device::READ_ONLY, Reading::not_collected());
+            },
             Ext4,
             "cannot be decided",
         );
         refused(
-            &|session| session.read.know(&disk(session), &device::CONTENT, device::Content::Holds, seen()),
+            &|session| {
+                session.read.know(
+                    &disk(session),
+                    &device::CONTENT,
+                    device::Content::Holds,
+                    seen(),
+                );
+            },
             Btrfs,
             "This device holds",
         );
         refused(
             &|session| {
-                session.read.put(&disk(session), &device::CONTENT, Reading::unknown(Why::Denied, "it"));
+                session.read.put(
+                    &disk(session),
+                    &device::CONTENT,
+                    Reading::unknown(Why::Denied, "it"),
+                );
             },
             Btrfs,
             "It is unknown whether it holds anything",
         );
         refused(
-            &|session| session.read.know(&target, &KIND, TargetKind::Directory, seen()),
+            &|session| {
+                session
+                    .read
+                    .know(&target, &KIND, TargetKind::Directory, seen());
+            },
             Btrfs,
             "It is a directory",
         );
         let absent = || Reading::unknown(Why::Absent, "mkfs.btrfs --version");
         refused(
-            &|session| session.read.put(&Subject::host(), &host::BTRFSPROGS, absent()),
+            &|session| {
+                session
+                    .read
+                    .put(&Subject::host(), &host::BTRFSPROGS, absent());
+            },
             Btrfs,
             "install btrfs-progs",
         );
         refused(
             &|session| {
                 let loaded = vec!["ext4".to_owned()];
-                session.read.know(&Subject::host(), &kernel::FILESYSTEMS, loaded, seen());
+                session
+                    .read
+                    .know(&Subject::host(), &kernel::FILESYSTEMS, loaded, seen());
             },
             Zfs,
             "modprobe zfs",
         );
         refused(
-            &|session| session.read.know(&Subject::host(), &kernel::VENDOR, "el9".to_owned(), seen()),
+            &|session| {
+                session
+                    .read
+                    .know(&Subject::host(), &kernel::VENDOR, "el9".to_owned(), seen());
+            },
             Btrfs,
             "Red Hat 9 has no btrfs",
         );

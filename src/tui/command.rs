@@ -1,5 +1,5 @@
-//! The commands available here and now, as one list: keys are looked up in it, and footer and help are made from it, so
-//! that neither can be wrong.
+//! The commands available here and now, as one list: keys are looked up in it, and footer and help
+//! are made from it, so that neither can be wrong.
 
 use super::data::Activity;
 use super::documents::{SaveForm, SaveState};
@@ -126,8 +126,20 @@ pub enum Action {
     Interrupt,
 }
 
-fn command(keys: &'static str, label: &'static str, group: HelpSection, action: Action) -> UserAction {
-    UserAction { keys, label, group, enabled: Ok(()), footer: "", action }
+fn command(
+    keys: &'static str,
+    label: &'static str,
+    group: HelpSection,
+    action: Action,
+) -> UserAction {
+    UserAction {
+        keys,
+        label,
+        group,
+        enabled: Ok(()),
+        footer: "",
+        action,
+    }
 }
 
 impl UserAction {
@@ -159,22 +171,40 @@ pub fn commands(model: &Model, view: &PageView) -> Vec<UserAction> {
 /// The commands that are always available.
 fn always() -> [UserAction; 3] {
     [
-        command("ctrl-c", "leave at once", HelpSection::Program, Action::Interrupt),
-        command("ctrl-z", "suspend; fg continues", HelpSection::Program, Action::Suspend),
-        command("ctrl-l", "redraw the screen", HelpSection::Program, Action::Redraw),
+        command(
+            "ctrl-c",
+            "leave at once",
+            HelpSection::Program,
+            Action::Interrupt,
+        ),
+        command(
+            "ctrl-z",
+            "suspend; fg continues",
+            HelpSection::Program,
+            Action::Suspend,
+        ),
+        command(
+            "ctrl-l",
+            "redraw the screen",
+            HelpSection::Program,
+            Action::Redraw,
+        ),
     ]
 }
 
 pub fn lookup(model: &Model, view: &PageView, key: &KeyPress) -> Option<UserAction> {
-    let mut of_key: Vec<UserAction> =
-        commands(model, view).into_iter().filter(|c| key.is_in(c.keys)).collect();
-    // A disabled command is still found, so that its reason can be shown, but never instead of an enabled one.
+    let mut of_key: Vec<UserAction> = commands(model, view)
+        .into_iter()
+        .filter(|c| key.is_in(c.keys))
+        .collect();
+    // A disabled command is still found, so that its reason can be shown, but never instead of an
+    // enabled one.
     of_key.sort_by_key(|command| command.enabled.is_err());
     of_key.into_iter().next()
 }
 
-/// About as many commands as a screen has: a command is large, and moving them all as they become more takes longer than
-/// making them.
+/// About as many commands as a screen has: a command is large, and moving them all as they become
+/// more takes longer than making them.
 const MOST: usize = 96;
 
 /// The commands of the visible screen, which help lists as well.
@@ -186,7 +216,15 @@ fn on_screen(model: &Model, PageView { page, state }: &PageView) -> Vec<UserActi
     all.extend(finding(state, model));
     all.extend(work(model));
     all.extend(looking(model));
-    all.push(command("? :", "help: every command", HelpSection::Program, Action::Help).footer("? help"));
+    all.push(
+        command(
+            "? :",
+            "help: every command",
+            HelpSection::Program,
+            Action::Help,
+        )
+        .footer("? help"),
+    );
     let mouse = if model.mouse {
         "free the mouse, to select text with it"
     } else {
@@ -201,7 +239,9 @@ fn on_screen(model: &Model, PageView { page, state }: &PageView) -> Vec<UserActi
 fn here(page: &Page, state: &PageState, model: &Model) -> Vec<UserAction> {
     let block = page.selected(state);
     let place = page.place(state);
-    let unfolded = block.and_then(|b| b.key.as_deref()).is_some_and(|key| place.is_unfolded(key));
+    let unfolded = block
+        .and_then(|b| b.key.as_deref())
+        .is_some_and(|key| place.is_unfolded(key));
     let exporting = model.screen == ScreenId::Export;
     let (label, footer) = match (block.map(|block| &block.enter), exporting, unfolded) {
         (_, true, true) => ("hide the document", "enter close"),
@@ -210,32 +250,57 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<UserAction> {
         (Some(Enter::Beside), ..) => ("go to the related item", "enter beside"),
         _ => ("why: show the details", "enter why"),
     };
-    let enter = block.map(|block| &block.enter).filter(|enter| **enter != Enter::Nothing);
+    let enter = block
+        .map(|block| &block.enter)
+        .filter(|enter| **enter != Enter::Nothing);
     let (copy_label, copy) = if exporting {
         ("copy the document", export::to_copy(model).map(|_| ()))
     } else {
         let has_some = block.is_some_and(|block| !block.copy.is_empty());
-        ("copy its commands", has_some.then_some(()).ok_or_else(|| "it has none".to_owned()))
+        (
+            "copy its commands",
+            has_some
+                .then_some(())
+                .ok_or_else(|| "it has none".to_owned()),
+        )
     };
     let back = unfolded
         || page.is_beside(state)
         || state.filter.is_some()
         || !model.trail.is_empty()
         || model.data.supposed.is_some();
-    let (back_keys, back_footer) =
-        if is_probing(model) { ("left h backspace", "h back") } else { ("esc left h backspace", "esc back") };
-    let save = command("s", "save the document to a file", HelpSection::Here, Action::AskSave)
-        .footer("s save")
-        .when(export::may_save(&model.data));
+    let (back_keys, back_footer) = if is_probing(model) {
+        ("left h backspace", "h back")
+    } else {
+        ("esc left h backspace", "esc back")
+    };
+    let save = command(
+        "s",
+        "save the document to a file",
+        HelpSection::Here,
+        Action::AskSave,
+    )
+    .footer("s save")
+    .when(export::may_save(&model.data));
     let mut all = vec![
-        command("enter right l space", label, HelpSection::Here, Action::Enter)
-            .footer(footer)
-            .when(enter.map(|_| ()).ok_or_else(|| "there are none".to_owned())),
-        command("y", copy_label, HelpSection::Here, Action::Copy).footer("y copy").when(copy),
+        command(
+            "enter right l space",
+            label,
+            HelpSection::Here,
+            Action::Enter,
+        )
+        .footer(footer)
+        .when(enter.map(|_| ()).ok_or_else(|| "there are none".to_owned())),
+        command("y", copy_label, HelpSection::Here, Action::Copy)
+            .footer("y copy")
+            .when(copy),
         stating(block, model),
         command(back_keys, "back", HelpSection::Here, Action::Back)
             .footer(back_footer)
-            .when(back.then_some(()).ok_or_else(|| "nothing is open".to_owned())),
+            .when(
+                back.then_some(())
+                    .ok_or_else(|| "nothing is open".to_owned()),
+            ),
     ];
     if exporting {
         all.insert(1, save);
@@ -249,14 +314,21 @@ fn stating(block: Option<&Block>, model: &Model) -> UserAction {
     let report = model.data.report.as_deref();
     let possible = match (fact, report) {
         (Some((subject, fact)), Some(report)) => match catalog::find(fact) {
-            Some(key) if what_if::may_suppose(report, subject, key) => model.data.activity.may_start(),
+            Some(key) if what_if::may_suppose(report, subject, key) => {
+                model.data.activity.may_start()
+            }
             _ => Err(format!("{fact} is concluded from other facts")),
         },
         _ => Err("this line is about no single fact; enter leads to those it has".to_owned()),
     };
-    command("i", "enter this fact by hand", HelpSection::Here, Action::State)
-        .footer("i state it")
-        .when(possible)
+    command(
+        "i",
+        "enter this fact by hand",
+        HelpSection::Here,
+        Action::State,
+    )
+    .footer("i state it")
+    .when(possible)
 }
 
 fn moving() -> Vec<UserAction> {
@@ -273,7 +345,10 @@ fn moving() -> Vec<UserAction> {
 
 /// To what is not all right, wherever it is among the rest.
 fn seeking(page: &Page, state: &PageState) -> [UserAction; 2] {
-    let possible = page.has_amiss(state).then_some(()).ok_or_else(|| "nothing here is amiss".to_owned());
+    let possible = page
+        .has_amiss(state)
+        .then_some(())
+        .ok_or_else(|| "nothing here is amiss".to_owned());
     let to = |keys, label, way| command(keys, label, HelpSection::Move, Action::Seek(way));
     [
         to("n", "the next row that is not all right", Seek::Next).when(possible.clone()),
@@ -291,17 +366,31 @@ fn finding(state: &PageState, model: &Model) -> Vec<UserAction> {
     };
     let known = model.data.complete && model.data.focus.target.is_some();
     vec![
-        command("/", "filter", HelpSection::Look, Action::Filter).footer(if model.screen.has_much() {
-            "/ find"
-        } else {
-            ""
-        }),
+        command("/", "filter", HelpSection::Look, Action::Filter).footer(
+            if model.screen.has_much() {
+                "/ find"
+            } else {
+                ""
+            },
+        ),
         command("u", label, HelpSection::Look, Action::OnlyUnknown)
             .footer(footer)
-            .when(known.then_some(()).ok_or_else(|| "there is no target yet".to_owned())),
-        command("v", "names and sources of all facts", HelpSection::Look, Action::Sources)
-            .footer(if here { "v sources" } else { "" })
-            .when(here.then_some(()).ok_or_else(|| "only the screen Storage has them".to_owned())),
+            .when(
+                known
+                    .then_some(())
+                    .ok_or_else(|| "there is no target yet".to_owned()),
+            ),
+        command(
+            "v",
+            "names and sources of all facts",
+            HelpSection::Look,
+            Action::Sources,
+        )
+        .footer(if here { "v sources" } else { "" })
+        .when(
+            here.then_some(())
+                .ok_or_else(|| "only the screen Storage has them".to_owned()),
+        ),
     ]
 }
 
@@ -323,7 +412,9 @@ fn list(label: &'static str, footer: &'static str, enabled: Result<(), String>) 
     all.extend([
         go("home", "to the top", Motion::Top),
         go("end", "to the bottom", Motion::Bottom),
-        command("enter", label, HelpSection::Here, Action::ListTake).footer(footer).when(enabled),
+        command("enter", label, HelpSection::Here, Action::ListTake)
+            .footer(footer)
+            .when(enabled),
     ]);
     all
 }
@@ -335,8 +426,18 @@ fn close(keys: &'static str, label: &'static str) -> UserAction {
 /// The commands for a search text being typed.
 fn typing() -> [UserAction; 2] {
     [
-        command("backspace", "take back a character", HelpSection::Here, Action::Erase),
-        command("ctrl-u", "take back everything", HelpSection::Here, Action::Clear),
+        command(
+            "backspace",
+            "take back a character",
+            HelpSection::Here,
+            Action::Erase,
+        ),
+        command(
+            "ctrl-u",
+            "take back everything",
+            HelpSection::Here,
+            Action::Clear,
+        ),
     ]
 }
 
@@ -345,34 +446,73 @@ fn in_filter() -> Vec<UserAction> {
     all.extend(typing());
     all.extend([
         command("enter", "keep it", HelpSection::Here, Action::FilterKeep).footer("enter keep"),
-        command("esc", "show everything", HelpSection::Program, Action::FilterEnd).footer("esc end"),
+        command(
+            "esc",
+            "show everything",
+            HelpSection::Program,
+            Action::FilterEnd,
+        )
+        .footer("esc end"),
     ]);
     all
 }
 
 fn work(model: &Model) -> Vec<UserAction> {
     let free = model.data.activity.may_start();
-    let supposes = model.data.supposed.is_some() || matches!(model.data.activity, Activity::Supposing { .. });
+    let supposes =
+        model.data.supposed.is_some() || matches!(model.data.activity, Activity::Supposing { .. });
     let mut all = vec![
-        command("W", "leave what if: the machine as it is", HelpSection::Work, Action::LeaveWhatIf)
-            .footer("W leave what if")
-            .when(supposes.then_some(()).ok_or_else(|| "no assumptions".to_owned())),
-        command("p", "probe: measure a commit", HelpSection::Work, Action::PlanProbe)
-            .footer("p probe")
-            .when(may_probe(model)),
-        command("f", "choose the file system of this free disk", HelpSection::Work, Action::AskFilesystem)
-            .footer("f choose fs")
-            .when(may_choose(model)),
-        command("w", "what if a fact were another", HelpSection::Work, Action::WhatIf)
-            .footer("w what if")
-            .when(may_suppose(model)),
-        command("r", "read again", HelpSection::Work, Action::Rescan).footer("r rescan").when(free),
+        command(
+            "W",
+            "leave what if: the machine as it is",
+            HelpSection::Work,
+            Action::LeaveWhatIf,
+        )
+        .footer("W leave what if")
+        .when(
+            supposes
+                .then_some(())
+                .ok_or_else(|| "no assumptions".to_owned()),
+        ),
+        command(
+            "p",
+            "probe: measure a commit",
+            HelpSection::Work,
+            Action::PlanProbe,
+        )
+        .footer("p probe")
+        .when(may_probe(model)),
+        command(
+            "f",
+            "choose the file system of this free disk",
+            HelpSection::Work,
+            Action::AskFilesystem,
+        )
+        .footer("f choose fs")
+        .when(may_choose(model)),
+        command(
+            "w",
+            "what if a fact were another",
+            HelpSection::Work,
+            Action::WhatIf,
+        )
+        .footer("w what if")
+        .when(may_suppose(model)),
+        command("r", "read again", HelpSection::Work, Action::Rescan)
+            .footer("r rescan")
+            .when(free),
     ];
     let cancel_keys = if is_probing(model) { "c esc" } else { "c" };
-    let cancel =
-        command(cancel_keys, "cancel the probe, keep the results", HelpSection::Work, Action::CancelProbe);
+    let cancel = command(
+        cancel_keys,
+        "cancel the probe, keep the results",
+        HelpSection::Work,
+        Action::CancelProbe,
+    );
     all.push(cancel.footer("c cancel").when(match &model.data.activity {
-        Activity::Probing { cancelled: false, .. } => Ok(()),
+        Activity::Probing {
+            cancelled: false, ..
+        } => Ok(()),
         Activity::Probing { .. } => Err("it is stopping".to_owned()),
         _ => Err("none is running".to_owned()),
     }));
@@ -380,7 +520,13 @@ fn work(model: &Model) -> Vec<UserAction> {
 }
 
 fn is_probing(model: &Model) -> bool {
-    matches!(model.data.activity, Activity::Probing { cancelled: false, .. })
+    matches!(
+        model.data.activity,
+        Activity::Probing {
+            cancelled: false,
+            ..
+        }
+    )
 }
 
 fn may_probe(model: &Model) -> Result<(), String> {
@@ -405,19 +551,47 @@ fn may_choose(model: &Model) -> Result<(), String> {
 fn looking(model: &Model) -> Vec<UserAction> {
     let mut all: Vec<UserAction> = ScreenId::ALL
         .into_iter()
-        .map(|screen| command(screen.digit(), screen.title(), HelpSection::Look, Action::Show(screen)))
+        .map(|screen| {
+            command(
+                screen.digit(),
+                screen.title(),
+                HelpSection::Look,
+                Action::Show(screen),
+            )
+        })
         .collect();
     let beside = |by: usize| {
-        let at = ScreenId::ALL.iter().position(|screen| *screen == model.screen).unwrap_or(0);
+        let at = ScreenId::ALL
+            .iter()
+            .position(|screen| *screen == model.screen)
+            .unwrap_or(0);
         let screens = ScreenId::ALL.iter().cycle().skip(at.saturating_add(by));
         screens.copied().next().unwrap_or(model.screen)
     };
     let before = ScreenId::ALL.len().saturating_sub(1);
-    all.push(command("tab", "the next screen", HelpSection::Look, Action::Show(beside(1))));
-    all.push(command("backtab", "the screen before", HelpSection::Look, Action::Show(beside(before))));
-    let export =
-        command("e", "export: save or copy the report", HelpSection::Look, Action::Show(ScreenId::Export));
-    all.push(if model.screen == ScreenId::Export { export } else { export.footer("e export") });
+    all.push(command(
+        "tab",
+        "the next screen",
+        HelpSection::Look,
+        Action::Show(beside(1)),
+    ));
+    all.push(command(
+        "backtab",
+        "the screen before",
+        HelpSection::Look,
+        Action::Show(beside(before)),
+    ));
+    let export = command(
+        "e",
+        "export: save or copy the report",
+        HelpSection::Look,
+        Action::Show(ScreenId::Export),
+    );
+    all.push(if model.screen == ScreenId::Export {
+        export
+    } else {
+        export.footer("e export")
+    });
     let several = model.data.focus.place.1 > 1;
     let only = || "there is no other".to_owned();
     for (keys, label, action, footer) in [
@@ -426,7 +600,11 @@ fn looking(model: &Model) -> Vec<UserAction> {
         ("[", "the target before", Action::PreviousTarget, ""),
     ] {
         let enabled = several.then_some(()).ok_or_else(only);
-        all.push(command(keys, label, HelpSection::Look, action).footer(footer).when(enabled));
+        all.push(
+            command(keys, label, HelpSection::Look, action)
+                .footer(footer)
+                .when(enabled),
+        );
     }
     all
 }
@@ -440,14 +618,18 @@ fn in_targets(model: &Model, filter: &str) -> Vec<UserAction> {
     all
 }
 
-/// The targets that match what was typed, each with its place from the worst on: every word must appear in the name.
+/// The targets that match what was typed, each with its place from the worst on: every word must
+/// appear in the name.
 pub fn overlay_targets<'m>(
     model: &'m Model,
     filter: &str,
 ) -> impl Iterator<Item = (usize, &'m TargetSummary)> + use<'m> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     let report = model.data.report.as_deref();
-    let all = report.into_iter().flat_map(|report| model.data.focus.targets(report)).enumerate();
+    let all = report
+        .into_iter()
+        .flat_map(|report| model.data.focus.targets(report))
+        .enumerate();
     all.filter(move |(_, target)| {
         let title = target.title.to_lowercase();
         words.iter().all(|word| title.contains(word))
@@ -459,13 +641,25 @@ pub fn hints(model: &Model) -> Vec<(&'static str, &'static str)> {
     const HINTED: usize = 3;
     let all = on_screen(model, &model.view());
     let usable = |key: &&'static str| {
-        let is_it =
-            |command: &&UserAction| command.enabled.is_ok() && command.keys.split(' ').any(|one| one == *key);
+        let is_it = |command: &&UserAction| {
+            command.enabled.is_ok() && command.keys.split(' ').any(|one| one == *key)
+        };
         let command = all.iter().find(is_it)?;
-        Some((*key, command.footer.split_once(' ').map_or(command.label, |(_, label)| label)))
+        Some((
+            *key,
+            command
+                .footer
+                .split_once(' ')
+                .map_or(command.label, |(_, label)| label),
+        ))
     };
     let wanted = ["p", "enter", "t", "2"];
-    wanted.iter().filter_map(usable).take(HINTED - 1).chain([("?", "every command")]).collect()
+    wanted
+        .iter()
+        .filter_map(usable)
+        .take(HINTED - 1)
+        .chain([("?", "every command")])
+        .collect()
 }
 
 fn in_help() -> Vec<UserAction> {
@@ -481,10 +675,15 @@ fn in_what_if(model: &Model, picker: &Picker) -> Vec<UserAction> {
         None => ("choose this fact", "enter choose", "esc close"),
         Some(_) => ("suppose it", "enter suppose", "esc back"),
     };
-    let mut all = list(label, footer, take.and_then(|()| model.data.activity.may_start()));
+    let mut all = list(
+        label,
+        footer,
+        take.and_then(|()| model.data.activity.may_start()),
+    );
     all.extend(typing());
     all.extend([
-        command("tab", "complete", HelpSection::Here, Action::WhatIfComplete).footer("tab complete"),
+        command("tab", "complete", HelpSection::Here, Action::WhatIfComplete)
+            .footer("tab complete"),
         command("esc", "back", HelpSection::Program, Action::WhatIfBack).footer(back),
     ]);
     all
@@ -515,13 +714,30 @@ fn in_save(form: &SaveForm) -> Vec<UserAction> {
         SaveState::Naming(_) => vec![
             here("enter", "save", Action::Save).footer("enter save"),
             close("do not", "esc do not"),
-            here("left", "one character to the left", Action::Edit(Edit::Left)),
-            here("right", "one character to the right", Action::Edit(Edit::Right)),
+            here(
+                "left",
+                "one character to the left",
+                Action::Edit(Edit::Left),
+            ),
+            here(
+                "right",
+                "one character to the right",
+                Action::Edit(Edit::Right),
+            ),
             here("home ctrl-a", "to the beginning", Action::Edit(Edit::Home)),
             here("end ctrl-e", "to the end", Action::Edit(Edit::End)),
-            here("backspace", "take back a character", Action::Edit(Edit::Backspace)),
-            here("delete ctrl-d", "take away a character", Action::Edit(Edit::Delete)),
-            here("ctrl-u", "take away everything", Action::Edit(Edit::Clear)).footer("ctrl-u clear"),
+            here(
+                "backspace",
+                "take back a character",
+                Action::Edit(Edit::Backspace),
+            ),
+            here(
+                "delete ctrl-d",
+                "take away a character",
+                Action::Edit(Edit::Delete),
+            ),
+            here("ctrl-u", "take away everything", Action::Edit(Edit::Clear))
+                .footer("ctrl-u clear"),
         ],
         SaveState::Saving => vec![close("do not wait", "esc do not wait")],
         SaveState::Exists(_) => vec![
@@ -532,13 +748,20 @@ fn in_save(form: &SaveForm) -> Vec<UserAction> {
     }
 }
 
-/// The commands of the screen that match the text typed in help: every word of it must appear in label, keys or group.
+/// The commands of the screen that match the text typed in help: every word of it must appear in
+/// label, keys or group.
 pub fn filtered(model: &Model, filter: &str) -> Vec<UserAction> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     let mut all = on_screen(model, &model.view());
     all.sort_by_key(|command| command.group);
     all.retain(|command| {
-        let text = format!("{} {} {}", command.label, command.keys, command.group.title()).to_lowercase();
+        let text = format!(
+            "{} {} {}",
+            command.label,
+            command.keys,
+            command.group.title()
+        )
+        .to_lowercase();
         words.iter().all(|word| text.contains(word))
     });
     all

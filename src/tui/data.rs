@@ -1,5 +1,5 @@
-//! What the screens show: the report so far, what goes on in the background, and what was made of both. Where the user is
-//! stands in [`super::model`].
+//! What the screens show: the report so far, what goes on in the background, and what was made of
+//! both. Where the user is stands in [`super::model`].
 
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ use crate::rules::RuleSet;
 #[derive(Clone, Debug)]
 pub struct Data {
     pub report: Option<Box<Report>>,
-    /// Whether reading is complete. Before that no judgement is shown, because the rest may change it.
+    /// Whether reading is complete. Before that no judgement is shown, because the rest may change
+    /// it.
     pub complete: bool,
     /// The parts of it that concern the chosen target.
     pub focus: Focus,
@@ -52,27 +53,34 @@ impl Data {
 
     /// The report with the chosen target, once everything was read.
     pub fn chosen(&self) -> Option<(&Report, &Subject)> {
-        Some((self.report.as_deref().filter(|_| self.complete)?, self.focus.target.as_ref()?))
+        Some((
+            self.report.as_deref().filter(|_| self.complete)?,
+            self.focus.target.as_ref()?,
+        ))
     }
 
     /// The file systems that can be asked for on the chosen target; none where it is no free disk.
     pub fn filesystems(&self) -> &[FilesystemChoice] {
         let plan = self.plan().filter(|_| self.complete);
-        plan.map(|plan| plan.filesystems.as_slice()).unwrap_or_default()
+        plan.map(|plan| plan.filesystems.as_slice())
+            .unwrap_or_default()
     }
 
     pub fn suppositions(&self) -> &[Supposition] {
-        self.supposed.as_ref().map(|supposed| supposed.suppositions.as_slice()).unwrap_or_default()
+        self.supposed
+            .as_ref()
+            .map(|supposed| supposed.suppositions.as_slice())
+            .unwrap_or_default()
     }
 
     /// The results so far of the running probe of the chosen target.
     pub fn live(&self) -> Option<&Measurement> {
         match &self.activity {
-            Activity::Probing { target, progress: Some(progress), .. }
-                if Some(target) == self.focus.target.as_ref() =>
-            {
-                progress.so_far.as_ref()
-            }
+            Activity::Probing {
+                target,
+                progress: Some(progress),
+                ..
+            } if Some(target) == self.focus.target.as_ref() => progress.so_far.as_ref(),
             _ => None,
         }
     }
@@ -80,7 +88,10 @@ impl Data {
     /// Whether the chosen target can be measured at all; the error says why not.
     pub fn measurable(&self) -> Result<(), &'static str> {
         let report = self.report.as_ref().ok_or("nothing is known yet")?;
-        let target = report.targets.get(self.focus.at).ok_or("there is no target to measure")?;
+        let target = report
+            .targets
+            .get(self.focus.at)
+            .ok_or("there is no target to measure")?;
         if !report.host.live {
             return Err("this is a capture of another machine: nothing can be measured here");
         }
@@ -95,7 +106,14 @@ impl Data {
 
     /// The measurement of the chosen target.
     pub fn measurement(&self) -> Option<&Measurement> {
-        Some(&self.report.as_ref()?.probes.get(self.focus.probe?)?.measurement)
+        Some(
+            &self
+                .report
+                .as_ref()?
+                .probes
+                .get(self.focus.probe?)?
+                .measurement,
+        )
     }
 }
 
@@ -105,7 +123,8 @@ pub struct ProbeReport {
     pub target: Subject,
     /// Times of its commits with the default, as [`Progress::histogram`].
     pub histogram: Vec<(f64, u64)>,
-    /// Why it came to nothing, if it did. The report then still has the one before, and the histogram belongs to that.
+    /// Why it came to nothing, if it did. The report then still has the one before, and the
+    /// histogram belongs to that.
     pub failed: Option<String>,
 }
 
@@ -159,7 +178,9 @@ impl Activity {
             Self::Idle => Ok(()),
             Self::Collecting { .. } => Err("facts are still being collected".to_owned()),
             Self::Planning { .. } | Self::Probing { .. } => Err("a probe is running".to_owned()),
-            Self::Supposing { .. } => Err("it is still worked out what would be different".to_owned()),
+            Self::Supposing { .. } => {
+                Err("it is still worked out what would be different".to_owned())
+            }
             Self::Wanting { .. } => Err("the plan is still being made".to_owned()),
         }
     }

@@ -1,5 +1,5 @@
-//! The documents made of a report, the name being typed for one, and what was saved: values only. What is done with them
-//! is in [`super::export`].
+//! The documents made of a report, the name being typed for one, and what was saved: values only.
+//! What is done with them is in [`super::export`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,9 @@ impl Export {
 
     /// The report in this form, once it was made; the error says what failed.
     pub fn document(&self, format: Format) -> Option<Result<&ExportDocument, &str>> {
-        self.documents.get(&format).map(|made| made.as_ref().map_err(String::as_str))
+        self.documents
+            .get(&format)
+            .map(|made| made.as_ref().map_err(String::as_str))
     }
 }
 

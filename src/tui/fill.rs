@@ -1,4 +1,5 @@
-//! Which form each part of a dashboard takes: the longer ones where rows are left, in the order in which they are worth it.
+//! Which form each part of a dashboard takes: the longer ones where rows are left, in the order in
+//! which they are worth it.
 
 use super::page::Block;
 
@@ -11,7 +12,9 @@ pub struct DashboardPart {
 impl DashboardPart {
     /// A part in its shortest form.
     pub fn new(blocks: Vec<Block>) -> Self {
-        Self { forms: vec![(0, blocks)] }
+        Self {
+            forms: vec![(0, blocks)],
+        }
     }
 
     /// Rows of its shortest form.
@@ -29,26 +32,49 @@ impl DashboardPart {
 
 /// The parts in as many rows as there are, or in their shortest forms where those need more.
 pub fn fill(parts: Vec<DashboardPart>, rows: usize) -> Vec<Block> {
-    let heights: Vec<Vec<usize>> =
-        parts.iter().map(|part| part.forms.iter().map(|(_, blocks)| height(blocks)).collect()).collect();
+    let heights: Vec<Vec<usize>> = parts
+        .iter()
+        .map(|part| {
+            part.forms
+                .iter()
+                .map(|(_, blocks)| height(blocks))
+                .collect()
+        })
+        .collect();
     let mut taken = vec![0_usize; parts.len()];
     let mut used: usize = heights.iter().filter_map(|forms| forms.first()).sum();
     let mut turns: Vec<(u8, usize, usize)> = Vec::new();
     for (part, of) in parts.iter().enumerate() {
-        turns.extend(of.forms.iter().enumerate().skip(1).map(|(form, (turn, _))| (*turn, part, form)));
+        turns.extend(
+            of.forms
+                .iter()
+                .enumerate()
+                .skip(1)
+                .map(|(form, (turn, _))| (*turn, part, form)),
+        );
     }
     turns.sort_unstable();
     for (_, part, form) in turns {
-        let (Some(forms), Some(now)) = (heights.get(part), taken.get_mut(part)) else { continue };
-        let (Some(old), Some(new)) = (forms.get(*now), forms.get(form)) else { continue };
+        let (Some(forms), Some(now)) = (heights.get(part), taken.get_mut(part)) else {
+            continue;
+        };
+        let (Some(old), Some(new)) = (forms.get(*now), forms.get(form)) else {
+            continue;
+        };
         let after = (used + new).saturating_sub(*old);
         if new > old && after <= rows {
             (used, *now) = (after, form);
         }
     }
-    let chosen =
-        |(part, form): (DashboardPart, usize)| part.forms.into_iter().nth(form).map(|(_, blocks)| blocks);
-    parts.into_iter().zip(taken).filter_map(chosen).flatten().collect()
+    let chosen = |(part, form): (DashboardPart, usize)| {
+        part.forms.into_iter().nth(form).map(|(_, blocks)| blocks)
+    };
+    parts
+        .into_iter()
+        .zip(taken)
+        .filter_map(chosen)
+        .flatten()
+        .collect()
 }
 
 /// Lines of blocks in all.
@@ -75,7 +101,12 @@ mod tests {
                 DashboardPart::new(lines(2)).or(1, lines(4)).or(3, lines(9)),
             ]
         };
-        let drawn = |rows| fill(parts(), rows).iter().map(|block| block.lines.len()).collect::<Vec<_>>();
+        let drawn = |rows| {
+            fill(parts(), rows)
+                .iter()
+                .map(|block| block.lines.len())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(drawn(0), [1, 2], "never less than the shortest");
         assert_eq!(drawn(5), [1, 4]);
         assert_eq!(drawn(7), [3, 4]);

@@ -1,6 +1,6 @@
-//! The parts of a report that concern one target, found once when the report or the target changes, so that drawing
-//! never searches. The parts common to all targets are found once per report, because on a large host that takes longer
-//! than a key press may.
+//! The parts of a report that concern one target, found once when the report or the target changes,
+//! so that drawing never searches. The parts common to all targets are found once per report,
+//! because on a large host that takes longer than a key press may.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -37,7 +37,8 @@ pub struct Focus {
     pub concerned: BTreeSet<Subject>,
     /// Facts about what concerns it that are unknown.
     pub unknown: usize,
-    /// Facts that are missing, with the rules that each would help to decide; what the verdict needs comes first.
+    /// Facts that are missing, with the rules that each would help to decide; what the verdict
+    /// needs comes first.
     pub needs: Vec<(Need, Vec<String>)>,
     whole: Arc<Whole>,
 }
@@ -52,15 +53,21 @@ struct Whole {
 impl Focus {
     /// Looks for what concerns the target; the worst one where the report has no such target.
     pub fn new(report: &Report, wanted: Option<&Subject>) -> Self {
-        let whole = Whole { order: places_worst_first(report) };
+        let whole = Whole {
+            order: places_worst_first(report),
+        };
         Self::within(report, wanted, &Arc::new(whole))
     }
 
     /// The same for the next target of the same report, from the worst on and round and round.
     pub fn next(&self, report: &Report) -> Self {
         let order = &self.whole.order;
-        let next = order.get(self.place.0.saturating_add(1)).or_else(|| order.first());
-        let next = next.and_then(|at| report.targets.get(*at)).map(|summary| &summary.target);
+        let next = order
+            .get(self.place.0.saturating_add(1))
+            .or_else(|| order.first());
+        let next = next
+            .and_then(|at| report.targets.get(*at))
+            .map(|summary| &summary.target);
         Self::within(report, next, &self.whole)
     }
 
@@ -72,20 +79,30 @@ impl Focus {
 
     /// The same for the target at this place, from the worst on.
     pub fn at_place(&self, report: &Report, place: usize) -> Self {
-        let wanted = self.whole.order.get(place).and_then(|at| report.targets.get(*at));
+        let wanted = self
+            .whole
+            .order
+            .get(place)
+            .and_then(|at| report.targets.get(*at));
         Self::within(report, wanted.map(|summary| &summary.target), &self.whole)
     }
 
     /// The targets of the report, worst first.
     pub fn targets<'r>(&self, report: &'r Report) -> impl Iterator<Item = &'r TargetSummary> {
-        self.whole.order.iter().filter_map(|at| report.targets.get(*at))
+        self.whole
+            .order
+            .iter()
+            .filter_map(|at| report.targets.get(*at))
     }
 
     fn within(report: &Report, wanted: Option<&Subject>, whole: &Arc<Whole>) -> Self {
         let order = &whole.order;
-        let is_wanted = |at: &usize| report.targets.get(*at).map(|summary| &summary.target) == wanted;
+        let is_wanted =
+            |at: &usize| report.targets.get(*at).map(|summary| &summary.target) == wanted;
         let place = order.iter().position(is_wanted).unwrap_or(0);
-        let Some((at, summary)) = order.get(place).and_then(|at| Some((*at, report.targets.get(*at)?)))
+        let Some((at, summary)) = order
+            .get(place)
+            .and_then(|at| Some((*at, report.targets.get(*at)?)))
         else {
             return Self::default();
         };
@@ -97,9 +114,15 @@ impl Focus {
             place: (place, order.len()),
             whole: Arc::clone(whole),
             cluster: summary.cluster.clone(),
-            verdict: report.verdicts.iter().position(|verdict| verdict.target == *target),
+            verdict: report
+                .verdicts
+                .iter()
+                .position(|verdict| verdict.target == *target),
             plan: report.plans.iter().position(|plan| plan.target == *target),
-            probe: report.probes.iter().position(|probe| probe.target == *target),
+            probe: report
+                .probes
+                .iter()
+                .position(|probe| probe.target == *target),
             ..Self::default()
         };
         focus.concerned = summary.subjects.iter().cloned().collect();
@@ -123,15 +146,24 @@ impl Focus {
                 self.undecided.push(at);
             }
         }
-        let level = |at: &usize| std::cmp::Reverse(report.findings.get(*at).map_or(Level::Keep, |f| f.level));
+        let level = |at: &usize| {
+            std::cmp::Reverse(report.findings.get(*at).map_or(Level::Keep, |f| f.level))
+        };
         self.undecided.sort_by_key(level);
     }
 
     fn missing(&self, report: &Report) -> Vec<(Need, Vec<String>)> {
-        let Some(summary) = report.targets.get(self.at) else { return Vec::new() };
-        let about = self.undecided.iter().filter_map(|at| report.findings.get(*at));
+        let Some(summary) = report.targets.get(self.at) else {
+            return Vec::new();
+        };
+        let about = self
+            .undecided
+            .iter()
+            .filter_map(|at| report.findings.get(*at));
         let all = needed::of_target(report, summary, about);
-        all.into_iter().map(|needed| (needed.need, needed.rules)).collect()
+        all.into_iter()
+            .map(|needed| (needed.need, needed.rules))
+            .collect()
     }
 
     /// Whether something about this subject concerns the target; the host always does.
@@ -142,22 +174,33 @@ impl Focus {
     /// Everything that concerns the target, the host first.
     pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
         static HOST: LazyLock<Subject> = LazyLock::new(Subject::host);
-        let others = self.concerned.iter().filter(|subject| subject.scope() != Scope::Host);
+        let others = self
+            .concerned
+            .iter()
+            .filter(|subject| subject.scope() != Scope::Host);
         std::iter::once(&*HOST).chain(others)
     }
 
     /// How many facts that were asked for about what concerns it are unknown.
     fn gaps(&self, report: &Report) -> usize {
-        let rows = self.subjects().flat_map(|subject| report.facts.rows_of(subject));
+        let rows = self
+            .subjects()
+            .flat_map(|subject| report.facts.rows_of(subject));
         rows.filter(|row| row.reading.is_gap()).count()
     }
 
     /// How many of the missing facts are no gaps of the report, because nobody asked for them.
     fn never_asked(&self, report: &Report) -> usize {
         let was_asked = |need: &Need| {
-            report.facts.rows_of(&need.subject).any(|row| row.fact == need.fact && row.reading.is_gap())
+            report
+                .facts
+                .rows_of(&need.subject)
+                .any(|row| row.fact == need.fact && row.reading.is_gap())
         };
-        self.needs.iter().filter(|(need, _)| !was_asked(need)).count()
+        self.needs
+            .iter()
+            .filter(|(need, _)| !was_asked(need))
+            .count()
     }
 }
 
@@ -188,7 +231,10 @@ mod tests {
                 let focus = Focus::new(&report, Some(&summary.target));
                 let own = report.gaps().filter(|row| focus.concerns(row.subject));
                 let asked = own.map(|row| (row.subject, row.fact));
-                let needed = focus.needs.iter().map(|(need, _)| (&need.subject, need.fact.as_str()));
+                let needed = focus
+                    .needs
+                    .iter()
+                    .map(|(need, _)| (&need.subject, need.fact.as_str()));
                 let all: BTreeSet<(&Subject, &str)> = asked.chain(needed).collect();
                 assert_eq!(focus.unknown, all.len());
             }

@@ -1,5 +1,5 @@
-//! The frame around every screen: the host, the tabs, the status line, and the keys. It decides nothing; the same model
-//! always yields the same picture.
+//! The frame around every screen: the host, the tabs, the status line, and the keys. It decides
+//! nothing; the same model always yields the same picture.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
@@ -22,7 +22,10 @@ use crate::report::telling::words::count;
 use crate::report::{Assumed, Report};
 
 /// The smallest terminal on which anything useful can be shown.
-pub const LEAST: Size = Size { width: 60, height: 15 };
+pub const LEAST: Size = Size {
+    width: 60,
+    height: 15,
+};
 
 /// Columns in which the title of a target can be read.
 const TITLE: usize = 14;
@@ -46,7 +49,14 @@ pub fn parts(size: Size) -> FrameLayout {
     let (rule, rest) = area::top(rest, 1);
     let (footer, rest) = area::bottom(rest, 1);
     let (status, body) = area::bottom(rest, 1);
-    FrameLayout { header, tabs, rule, body, status, footer }
+    FrameLayout {
+        header,
+        tabs,
+        rule,
+        body,
+        status,
+        footer,
+    }
 }
 
 /// Where a page is drawn: the body, without the row of what is looked for where there is one.
@@ -85,7 +95,13 @@ fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
     if let Some(filter) = &state.filter {
         finding(filter, theme, parts.body, buffer);
     }
-    status(model, page.hidden_below(state, body.height), &parts, hits, buffer);
+    status(
+        model,
+        page.hidden_below(state, body.height),
+        &parts,
+        hits,
+        buffer,
+    );
     if model.overlay.is_some() || state.is_typing() {
         // An overlay has the mouse to itself, like the keys; so has a text field.
         hits.clear();
@@ -105,17 +121,27 @@ fn finding(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffer) {
             usize::from(row.width).saturating_sub(24),
         )),
     ]);
-    both(left, Line::styled("esc shows everything ", theme.style(TextRole::Dim)), row, buffer);
+    both(
+        left,
+        Line::styled("esc shows everything ", theme.style(TextRole::Dim)),
+        row,
+        buffer,
+    );
 }
 
 fn too_small(area: Rect, buffer: &mut Buffer) {
     let lines = [
-        format!("needs {}×{}, this is {}×{}", LEAST.width, LEAST.height, area.width, area.height),
+        format!(
+            "needs {}×{}, this is {}×{}",
+            LEAST.width, LEAST.height, area.width, area.height
+        ),
         "q quits; `walwise check` prints the same as text".to_owned(),
     ];
     let top = area.height.saturating_sub(2) / 2;
     for (line, row) in lines.iter().zip(area.rows().skip(usize::from(top))) {
-        Line::raw(text::fit(line, usize::from(row.width))).centered().render(row, buffer);
+        Line::raw(text::fit(line, usize::from(row.width)))
+            .centered()
+            .render(row, buffer);
     }
 }
 
@@ -150,7 +176,12 @@ fn header(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     }
     let (place, _) = area::right(area, u16::try_from(text::width(&right)).unwrap_or(u16::MAX));
     hits.press(place, "u");
-    both(Line::from(left), Line::styled(right, theme.style(TextRole::Doubt)), area, buffer);
+    both(
+        Line::from(left),
+        Line::styled(right, theme.style(TextRole::Doubt)),
+        area,
+        buffer,
+    );
 }
 
 /// The host in so many columns; the least informative parts are dropped first.
@@ -164,8 +195,15 @@ fn host_line(report: &Report, room: usize) -> String {
     let source = if host.live { "" } else { " · capture" };
     let os = host.os.split(" (").next().unwrap_or_default();
     let rest = format!("Linux {} · {} · {who}{source}", host.kernel, host.seen_by);
-    let tries = [format!("{} · {rest}", host.os), format!("{os} · {rest}"), rest.clone()];
-    tries.into_iter().find(|line| text::width(line) <= room).unwrap_or_else(|| text::fit(&rest, room))
+    let tries = [
+        format!("{} · {rest}", host.os),
+        format!("{os} · {rest}"),
+        rest.clone(),
+    ];
+    tries
+        .into_iter()
+        .find(|line| text::width(line) <= room)
+        .unwrap_or_else(|| text::fit(&rest, room))
 }
 
 fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
@@ -174,20 +212,34 @@ fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         (_, 0 | 1) => (String::new(), ""),
         (at, of) => (format!("{}/{of} ", at.saturating_add(1)), " ▾"),
     };
-    // The wider gaps go first, then the middle of the target; names of screens only where not even its ends have room.
+    // The wider gaps go first, then the middle of the target; names of screens only where not even
+    // its ends have room.
     let around = text::width(&which).saturating_add(text::width(list));
-    let needed = text::width(&focus.title).min(TITLE).saturating_add(around).saturating_add(2);
+    let needed = text::width(&focus.title)
+        .min(TITLE)
+        .saturating_add(around)
+        .saturating_add(2);
     let fits = |(named, gap): &(bool, u16)| {
-        let names = ScreenId::ALL.iter().map(|screen| text::width(&tab(*screen, model, *named)));
-        names.map(|name| name.saturating_add(usize::from(*gap))).sum::<usize>().saturating_add(needed)
+        let names = ScreenId::ALL
+            .iter()
+            .map(|screen| text::width(&tab(*screen, model, *named)));
+        names
+            .map(|name| name.saturating_add(usize::from(*gap)))
+            .sum::<usize>()
+            .saturating_add(needed)
             <= usize::from(area.width)
     };
-    let (named, gap) = [(true, 3), (true, 1)].into_iter().find(fits).unwrap_or((false, 1));
+    let (named, gap) = [(true, 3), (true, 1)]
+        .into_iter()
+        .find(fits)
+        .unwrap_or((false, 1));
     let theme = model.data.theme;
     let (_, mut rest) = area::left(area, 1);
     for screen in ScreenId::ALL {
         let style = if screen == model.screen {
-            theme.style(TextRole::Accent).add_modifier(ratatui::style::Modifier::UNDERLINED)
+            theme
+                .style(TextRole::Accent)
+                .add_modifier(ratatui::style::Modifier::UNDERLINED)
         } else {
             theme.style(TextRole::Dim)
         };
@@ -197,8 +249,13 @@ fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         hits.press(place, screen.digit());
         (_, rest) = area::left(after, gap);
     }
-    let room = usize::from(rest.width).saturating_sub(around).saturating_sub(1);
-    let target = Line::raw(format!("{which}{}{list} ", text::fit_middle(&focus.title, room)));
+    let room = usize::from(rest.width)
+        .saturating_sub(around)
+        .saturating_sub(1);
+    let target = Line::raw(format!(
+        "{which}{}{list} ",
+        text::fit_middle(&focus.title, room)
+    ));
     let (place, _) = area::right(rest, u16::try_from(target.width()).unwrap_or(u16::MAX));
     target.render(place, buffer);
     hits.press(place, "t");
@@ -206,14 +263,20 @@ fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
 
 /// A screen by its digit, with its name where there is room for names or it is the one in sight.
 fn tab(screen: ScreenId, model: &Model, named: bool) -> String {
-    let name = if named || screen == model.screen { screen.title() } else { "" };
+    let name = if named || screen == model.screen {
+        screen.title()
+    } else {
+        ""
+    };
     format!("{} {name}", screen.digit()).trim_end().to_owned()
 }
 
 /// The assumptions, on every screen: nobody may mistake an assumed machine for the real one.
 fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     const WHAT_IF: &str = "WHAT IF  ";
-    let Some(supposed) = &model.data.supposed else { return };
+    let Some(supposed) = &model.data.supposed else {
+        return;
+    };
     let inner = area::inset(area, 1);
     let leave = " W leaves ";
     let assumed = &supposed.what_if.assumed;
@@ -221,10 +284,15 @@ fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
         0 | 1 => String::new(),
         all => format!(" and {} more", all.saturating_sub(1)),
     };
-    let room = usize::from(inner.width).saturating_sub(text::width(leave)).saturating_sub(4);
+    let room = usize::from(inner.width)
+        .saturating_sub(text::width(leave))
+        .saturating_sub(4);
     let room = room.saturating_sub(text::width(&more));
     let room = room.saturating_sub(text::width(WHAT_IF));
-    let first = assumed.first().map(|one| in_room(one, room)).unwrap_or_default();
+    let first = assumed
+        .first()
+        .map(|one| in_room(one, room))
+        .unwrap_or_default();
     let says = format!(" {WHAT_IF}{first}{more} ");
     Span::styled(says, model.data.theme.style(TextRole::Doubt)).render(inner, buffer);
     let (right, _) = area::right(inner, u16::try_from(text::width(leave)).unwrap_or(0));
@@ -235,14 +303,20 @@ fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
 fn in_room(one: &Assumed, room: usize) -> String {
     let [short, shorter] = what_if::in_short(one);
     let all = [what_if::assumption(one).says.to_string(), short];
-    all.into_iter().find(|says| text::width(says) <= room).unwrap_or_else(|| text::fit(&shorter, room))
+    all.into_iter()
+        .find(|says| text::width(says) <= room)
+        .unwrap_or_else(|| text::fit(&shorter, room))
 }
 
 /// The current activity, else the last event. A long notice extends upwards over several rows.
 fn status(model: &Model, hidden: usize, parts: &FrameLayout, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let room = usize::from(parts.status.width).saturating_sub(4);
-    let more = if hidden > 0 { format!(" ↓ {hidden} more ") } else { String::new() };
+    let more = if hidden > 0 {
+        format!(" ↓ {hidden} more ")
+    } else {
+        String::new()
+    };
     let beside = room.saturating_sub(text::width(&more)).saturating_sub(2);
     let busy = activity(model).map(|line| text::fit(&line, beside));
     let is_quiet = busy.is_none() && model.notice.is_none();
@@ -293,18 +367,31 @@ fn hints(model: &Model, mut rest: Rect, hits: &mut Hits, buffer: &mut Buffer) {
 /// The activity in the background, in a line.
 pub fn activity(model: &Model) -> Option<String> {
     const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
-    let turning = FRAMES.iter().cycle().nth(model.beat % FRAMES.len()).copied().unwrap_or_default();
+    let turning = FRAMES
+        .iter()
+        .cycle()
+        .nth(model.beat % FRAMES.len())
+        .copied()
+        .unwrap_or_default();
     match &model.data.activity {
         Activity::Idle => None,
         Activity::Collecting { what, .. } => Some(format!("{turning} reading {what} …")),
-        Activity::Planning { target, .. } => {
-            Some(format!("{turning} looking where {} can be measured …", target.name()))
+        Activity::Planning { target, .. } => Some(format!(
+            "{turning} looking where {} can be measured …",
+            target.name()
+        )),
+        Activity::Supposing { .. } => {
+            Some(format!("{turning} working out what would be different …"))
         }
-        Activity::Supposing { .. } => Some(format!("{turning} working out what would be different …")),
         Activity::Wanting { .. } => Some(format!("{turning} making the plan …")),
-        Activity::Probing { cancelled: true, .. } => Some(format!("{turning} stopping the probe …")),
+        Activity::Probing {
+            cancelled: true, ..
+        } => Some(format!("{turning} stopping the probe …")),
         Activity::Probing { progress: None, .. } => Some(format!("{turning} starting the probe …")),
-        Activity::Probing { progress: Some(progress), .. } => Some(format!(
+        Activity::Probing {
+            progress: Some(progress),
+            ..
+        } => Some(format!(
             "{turning} {}  {}  {}",
             progress.phase.words(),
             interval::progress(progress.share, 12),
@@ -316,31 +403,42 @@ pub fn activity(model: &Model) -> Option<String> {
 /// As many of the available keys as fit; help and quit are always among them.
 fn footer(model: &Model, view: &PageView, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let commands = command::commands(model, view);
-    let shown: Vec<&UserAction> =
-        commands.iter().filter(|command| command.enabled.is_ok() && !command.footer.is_empty()).collect();
-    let (program, others): (Vec<&UserAction>, Vec<&UserAction>) =
-        shown.into_iter().partition(|command| command.group == command::HelpSection::Program);
+    let shown: Vec<&UserAction> = commands
+        .iter()
+        .filter(|command| command.enabled.is_ok() && !command.footer.is_empty())
+        .collect();
+    let (program, others): (Vec<&UserAction>, Vec<&UserAction>) = shown
+        .into_iter()
+        .partition(|command| command.group == command::HelpSection::Program);
     let right: usize = program.iter().map(|command| width(command)).sum();
-    let room = usize::from(area.width).saturating_sub(right).saturating_sub(2);
+    let room = usize::from(area.width)
+        .saturating_sub(right)
+        .saturating_sub(2);
     let mut rest = area;
     for command in fitting(&others, room).iter().chain(&program) {
         let (key, label) = split(command);
         let (place, after) = area::left(rest, u16::try_from(width(command)).unwrap_or(u16::MAX));
         let key = Span::styled(key, model.data.theme.style(TextRole::Accent));
-        Line::from(vec![Span::raw(" "), key, Span::raw(format!(" {label}  "))]).render(place, buffer);
+        Line::from(vec![Span::raw(" "), key, Span::raw(format!(" {label}  "))])
+            .render(place, buffer);
         hits.press(place, command.keys);
         rest = after;
     }
 }
 
 fn split(command: &UserAction) -> (&'static str, &'static str) {
-    command.footer.split_once(' ').unwrap_or((command.footer, ""))
+    command
+        .footer
+        .split_once(' ')
+        .unwrap_or((command.footer, ""))
 }
 
 /// Columns of a command in the footer, with the gap behind it.
 fn width(command: &UserAction) -> usize {
     let (key, label) = split(command);
-    text::width(key).saturating_add(text::width(label)).saturating_add(4)
+    text::width(key)
+        .saturating_add(text::width(label))
+        .saturating_add(4)
 }
 
 /// The first commands, as many as there is room for.
@@ -351,5 +449,7 @@ fn fitting<'a>(commands: &'a [&'a UserAction], room: usize) -> &'a [&'a UserActi
         taken <= room
     });
     let count = fits.count();
-    commands.split_at_checked(count).map_or(commands, |(first, _)| first)
+    commands
+        .split_at_checked(count)
+        .map_or(commands, |(first, _)| first)
 }

@@ -1,5 +1,6 @@
-//! Keys, the mouse and signals as messages, each from a thread of its own that blocks until an event. What the terminal sends
-//! is read as fast as it comes, so that Ctrl-C is found behind anything.
+//! Keys, the mouse and signals as messages, each from a thread of its own that blocks until an
+//! event. What the terminal sends is read as fast as it comes, so that Ctrl-C is found behind
+//! anything.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -18,14 +19,16 @@ use super::msg::Msg;
 use super::queue::InputQueue;
 use super::terminal::{self, Decoder};
 
-/// The longest time for which a terminal that accepts no output (such as a stopped one) may delay the exit.
+/// The longest time for which a terminal that accepts no output (such as a stopped one) may delay
+/// the exit.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The most bytes of one read; a terminal of Linux hands on fewer.
 const READ: usize = 1 << 16;
 /// The interval between attempts to read a terminal that belongs to another process group.
 const AWAY: Duration = Duration::from_millis(100);
 
-/// Starts listening for signals. Call it before taking the terminal over, so that none can leave it in that state.
+/// Starts listening for signals. Call it before taking the terminal over, so that none can leave it
+/// in that state.
 pub fn signals(out: Sender<Msg>) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH])?;
     spawn("signals", move || {
@@ -63,7 +66,8 @@ fn leave_in_any_case(number: i32) {
     let _ = spawn("patience", end);
 }
 
-/// Starts listening for keys, the mouse, and the closing of the terminal. A change of its size is left to the signal.
+/// Starts listening for keys, the mouse, and the closing of the terminal. A change of its size is
+/// left to the signal.
 pub fn keys(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
     let closed = out.clone();
     let keys = out.clone();
@@ -82,8 +86,8 @@ pub fn keys(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
             let msgs = match read(&mut bytes, decoder.patience()) {
                 Ok(Some(read)) => decoder.decode(read),
                 Ok(None) => decoder.quiet(),
-                // After two failures in the foreground the terminal is gone; the thread above reports it. A single one
-                // may date from the background.
+                // After two failures in the foreground the terminal is gone; the thread above
+                // reports it. A single one may date from the background.
                 Err(_) if failed && terminal::in_foreground() => return,
                 Err(_) => {
                     failed = terminal::in_foreground();
@@ -97,7 +101,8 @@ pub fn keys(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
                 return;
             }
             if interrupts {
-                // As the terminal itself does at this key: what was typed or pasted before must not reach the shell.
+                // As the terminal itself does at this key: what was typed or pasted before must not
+                // reach the shell.
                 let _ = tcflush(io::stdin(), FlushArg::TCIFLUSH);
                 decoder = Decoder::default();
             }
@@ -105,10 +110,13 @@ pub fn keys(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
     })
 }
 
-/// Reads what there is; `None` where nothing came in this time. The end of input is an error: a terminal has none.
+/// Reads what there is; `None` where nothing came in this time. The end of input is an error: a
+/// terminal has none.
 fn read(bytes: &mut [u8], wait: Option<Duration>) -> nix::Result<Option<&[u8]>> {
     let stdin = io::stdin();
-    let wait = wait.and_then(|wait| PollTimeout::try_from(wait).ok()).unwrap_or(PollTimeout::NONE);
+    let wait = wait
+        .and_then(|wait| PollTimeout::try_from(wait).ok())
+        .unwrap_or(PollTimeout::NONE);
     match poll(&mut [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)], wait) {
         Ok(0) | Err(Errno::EINTR) => return Ok(None),
         Ok(_) => {}
@@ -122,7 +130,8 @@ fn read(bytes: &mut [u8], wait: Option<Duration>) -> nix::Result<Option<&[u8]>> 
     }
 }
 
-/// Blocks until the terminal is closed, which poll(2) reports without being asked; reading fails in the background, too.
+/// Blocks until the terminal is closed, which poll(2) reports without being asked; reading fails in
+/// the background, too.
 fn until_closed() -> bool {
     let stdin = io::stdin();
     loop {
@@ -136,5 +145,8 @@ fn until_closed() -> bool {
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().name(name.to_owned()).spawn(work).map(|_| ())
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .map(|_| ())
 }

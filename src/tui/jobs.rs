@@ -1,7 +1,7 @@
 //! Work in the background: each job on its own thread, its progress and result as messages.
 //!
-//! The work itself is defined by the [`Worker`] that the caller provides. A worker that panics loses only its own job;
-//! the screen stays and reports the failure.
+//! The work itself is defined by the [`Worker`] that the caller provides. A worker that panics
+//! loses only its own job; the screen stays and reports the failure.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -18,18 +18,18 @@ use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
 use crate::settings::NewFilesystem;
 
-/// The work that the user interface delegates. Every method runs on a thread of its own and may take as long as it
-/// needs.
+/// The work that the user interface delegates. Every method runs on a thread of its own and may
+/// take as long as it needs.
 pub trait Worker: Send + Sync {
     /// Reads the machine and judges what was read. The error is a sentence for the user.
     fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String>;
 
-    /// Says in a few lines what a probe of this target would write, where, and how long it takes. Writes nothing. The
-    /// error says why it may not be probed.
+    /// Says in a few lines what a probe of this target would write, where, and how long it takes.
+    /// Writes nothing. The error says why it may not be probed.
     fn plan_probe(&self, target: &Subject) -> Result<Vec<String>, String>;
 
-    /// Measures this target as planned and judges again. Once `cancel` is set it ends soon, and what was measured until
-    /// then is in the report.
+    /// Measures this target as planned and judges again. Once `cancel` is set it ends soon, and
+    /// what was measured until then is in the report.
     fn probe(
         &self,
         target: &Subject,
@@ -37,11 +37,12 @@ pub trait Worker: Send + Sync {
         progress: &mut dyn FnMut(Partial),
     ) -> Result<Report, String>;
 
-    /// Computes the differences if these facts were others. The facts of the real machine stay. The error says why one
-    /// of them cannot be assumed.
+    /// Computes the differences if these facts were others. The facts of the real machine stay. The
+    /// error says why one of them cannot be assumed.
     fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String>;
 
-    /// Judges again with this file system wanted on a free disk, or with none. The error says why it cannot be made.
+    /// Judges again with this file system wanted on a free disk, or with none. The error says why
+    /// it cannot be made.
     fn want(&self, target: &Subject, filesystem: Option<NewFilesystem>) -> Result<Report, String>;
 
     /// The lines that this value was read from, display-safe; none where its source has none.
@@ -50,9 +51,15 @@ pub trait Worker: Send + Sync {
     /// The report of the machine itself, as it was given last, in this form.
     fn document(&self, format: Format) -> Result<String, String>;
 
-    /// Writes a document to a file, whole or not at all; what is there is replaced only if it may be. The error is a
-    /// sentence for the user.
-    fn save(&self, format: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String>;
+    /// Writes a document to a file, whole or not at all; what is there is replaced only if it may
+    /// be. The error is a sentence for the user.
+    fn save(
+        &self,
+        format: Format,
+        document: &str,
+        name: &str,
+        replace: bool,
+    ) -> Result<Saved, String>;
 }
 
 pub struct Jobs {
@@ -64,7 +71,11 @@ pub struct Jobs {
 impl Jobs {
     /// Jobs of this worker, heard on this channel.
     pub fn new(worker: Arc<dyn Worker>, out: Sender<Msg>) -> Self {
-        Self { worker, out, running: BTreeMap::new() }
+        Self {
+            worker,
+            out,
+            running: BTreeMap::new(),
+        }
     }
 
     pub fn start(&mut self, id: JobId, job: Job) {
@@ -72,7 +83,9 @@ impl Jobs {
         self.running.insert(id, (job.clone(), Arc::clone(&cancel)));
         let (worker, out) = (Arc::clone(&self.worker), self.out.clone());
         let run = move || {
-            let result = catch_unwind(AssertUnwindSafe(|| perform(&*worker, &job, id, &cancel, &out)));
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                perform(&*worker, &job, id, &cancel, &out)
+            }));
             let result = result.unwrap_or_else(|panic| JobResult::Failed(panicked(&*panic)));
             // Nobody receives it once the user interface exits.
             let _ = out.send(Msg::Done(id, result));
@@ -91,12 +104,16 @@ impl Jobs {
 
     /// Asks all of them to stop.
     pub fn cancel_all(&self) {
-        self.running.values().for_each(|(_, cancel)| cancel.store(true, Ordering::Relaxed));
+        self.running
+            .values()
+            .for_each(|(_, cancel)| cancel.store(true, Ordering::Relaxed));
     }
 
     /// Whether something runs that has files to put away before its end.
     pub fn has_to_tidy(&self) -> bool {
-        self.running.values().any(|(job, _)| matches!(job, Job::Probe(_) | Job::Save(_)))
+        self.running
+            .values()
+            .any(|(job, _)| matches!(job, Job::Probe(_) | Job::Save(_)))
     }
 
     /// Forgets one that has ended.
@@ -120,7 +137,9 @@ fn perform(
         Job::Probe(target) => worker.probe(target, cancel, &mut progress),
         Job::Want(target, filesystem) => worker.want(target, *filesystem),
         Job::PlanProbe(target) => {
-            return worker.plan_probe(target).map_or_else(JobResult::Failed, JobResult::Plan);
+            return worker
+                .plan_probe(target)
+                .map_or_else(JobResult::Failed, JobResult::Plan);
         }
         Job::Suppose(suppositions) => {
             let supposed = worker.suppose(suppositions).map(Box::new);
@@ -131,13 +150,16 @@ fn perform(
         }
         Job::Document(format) => {
             let document = worker.document(*format);
-            return document.map_or_else(JobResult::Failed, |text| JobResult::Document(text.into()));
+            return document
+                .map_or_else(JobResult::Failed, |text| JobResult::Document(text.into()));
         }
         Job::Save(save) => {
             return perform_save(worker, save).map_or_else(JobResult::Failed, JobResult::Saved);
         }
     };
-    report.map_or_else(JobResult::Failed, |report| JobResult::Report(Box::new(report)))
+    report.map_or_else(JobResult::Failed, |report| {
+        JobResult::Report(Box::new(report))
+    })
 }
 
 fn perform_save(worker: &dyn Worker, save: &Save) -> Result<Saved, String> {
@@ -150,7 +172,12 @@ fn perform_save(worker: &dyn Worker, save: &Save) -> Result<Saved, String> {
 
 fn panicked(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    let text = text
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
     // The message may contain anything, including bytes read from the machine.
-    format!("this is a bug in walwise: {}", crate::text::safe(text.as_bytes()))
+    format!(
+        "this is a bug in walwise: {}",
+        crate::text::safe(text.as_bytes())
+    )
 }

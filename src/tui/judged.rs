@@ -1,4 +1,5 @@
-//! The results of every rule for one target and the host, found once when the report or the target changes.
+//! The results of every rule for one target and the host, found once when the report or the target
+//! changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +33,12 @@ pub enum CameTo {
 
 impl CameTo {
     /// All of them, as they are shown.
-    pub const ALL: [Self; 4] = [Self::Applies, Self::Undecided, Self::DoesNotApply, Self::Nothing];
+    pub const ALL: [Self; 4] = [
+        Self::Applies,
+        Self::Undecided,
+        Self::DoesNotApply,
+        Self::Nothing,
+    ];
 
     pub fn word(self) -> &'static str {
         match self {
@@ -46,12 +52,14 @@ impl CameTo {
 
 impl RuleResults {
     pub fn of<'r>(&'r self, report: &'r Report) -> impl Iterator<Item = &'r Finding> {
-        self.findings.iter().filter_map(|at| report.findings.get(*at))
+        self.findings
+            .iter()
+            .filter_map(|at| report.findings.get(*at))
     }
 }
 
-/// The results of every rule: applying ones first, then undecided ones, each the worst first; the rest in the order of
-/// the rules.
+/// The results of every rule: applying ones first, then undecided ones, each the worst first; the
+/// rest in the order of the rules.
 pub fn judged(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleResults> {
     let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut all: Vec<RuleResults> = Vec::with_capacity(report.rules.len());
@@ -66,17 +74,32 @@ pub fn judged(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleResults> {
         let concerned = std::iter::once(&host).chain(about);
         let not = concerned.filter(|subject| tally.does_not_apply.binary_search(subject).is_ok());
         let not: Vec<Subject> = not.cloned().collect();
-        let applies = |at: &usize| report.findings.get(*at).is_some_and(|f| f.outcome == Outcome::Applies);
+        let applies = |at: &usize| {
+            report
+                .findings
+                .get(*at)
+                .is_some_and(|f| f.outcome == Outcome::Applies)
+        };
         let came_to = match (findings.is_empty(), not.is_empty()) {
             (false, _) if findings.iter().any(applies) => CameTo::Applies,
             (false, _) => CameTo::Undecided,
             (true, false) => CameTo::DoesNotApply,
             (true, true) => CameTo::Nothing,
         };
-        all.push(RuleResults { rule: tally.rule.clone(), findings, not, came_to });
+        all.push(RuleResults {
+            rule: tally.rule.clone(),
+            findings,
+            not,
+            came_to,
+        });
     }
-    let level =
-        |judged: &RuleResults| judged.of(report).map(|finding| finding.level).max().unwrap_or(Level::Keep);
+    let level = |judged: &RuleResults| {
+        judged
+            .of(report)
+            .map(|finding| finding.level)
+            .max()
+            .unwrap_or(Level::Keep)
+    };
     all.sort_by_key(|judged| (judged.came_to, std::cmp::Reverse(level(judged))));
     all
 }

@@ -1,5 +1,5 @@
-//! Keys by name: `j`, `G`, `?`, `esc`, `ctrl-c`. Commands, help and tests all use these names; no other module knows
-//! the terminal's own key codes.
+//! Keys by name: `j`, `G`, `?`, `esc`, `ctrl-c`. Commands, help and tests all use these names; no
+//! other module knows the terminal's own key codes.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The whole state of the user interface. Only [`super::update`] changes it, and [`super::frame`] draws it; it reads no
-//! clock and does no work.
+//! The whole state of the user interface. Only [`super::update`] changes it, and [`super::frame`]
+//! draws it; it reads no clock and does no work.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,10 @@ pub enum Overlay {
         chosen: usize,
     },
     /// The description of a probe, to be confirmed; the error says why it is refused.
-    Confirm { target: Subject, plan: Result<Vec<String>, String> },
+    Confirm {
+        target: Subject,
+        plan: Result<Vec<String>, String>,
+    },
     /// A fact to be supposed, then its value.
     WhatIf(Box<Picker>),
     /// A file system for the free disk in sight.
@@ -51,8 +54,8 @@ pub enum Overlay {
 }
 
 impl Overlay {
-    /// Whether it is a list in which typing finds something without a key before. A value that is typed may begin with any
-    /// character.
+    /// Whether it is a list in which typing finds something without a key before. A value that is
+    /// typed may begin with any character.
     pub fn finds_at_once(&self) -> bool {
         match self {
             Self::Help { .. } | Self::Targets { .. } => true,
@@ -105,7 +108,8 @@ pub struct Model {
     next_job: JobId,
 }
 
-/// The screen in sight as a page, and where the user is on it: made once for all that ask for it until something changes.
+/// The screen in sight as a page, and where the user is on it: made once for all that ask for it
+/// until something changes.
 pub struct PageView {
     pub state: PageState,
     pub page: Arc<Page>,
@@ -150,7 +154,10 @@ impl Model {
     /// Begins to read the machine.
     pub fn collect(&mut self) -> SideEffect {
         let job = self.number();
-        self.data.activity = Activity::Collecting { job, what: "this machine".to_owned() };
+        self.data.activity = Activity::Collecting {
+            job,
+            what: "this machine".to_owned(),
+        };
         SideEffect::Start(job, Job::Collect)
     }
 
@@ -158,14 +165,22 @@ impl Model {
     pub fn plan_probe(&mut self, target: Subject) -> SideEffect {
         self.chosen = Some(target.clone());
         let job = self.number();
-        self.data.activity = Activity::Planning { job, target: target.clone() };
+        self.data.activity = Activity::Planning {
+            job,
+            target: target.clone(),
+        };
         SideEffect::Start(job, Job::PlanProbe(target))
     }
 
     pub fn probe(&mut self, target: Subject) -> SideEffect {
         let job = self.number();
         let of = target.clone();
-        self.data.activity = Activity::Probing { job, target: of, progress: None, cancelled: false };
+        self.data.activity = Activity::Probing {
+            job,
+            target: of,
+            progress: None,
+            cancelled: false,
+        };
         SideEffect::Start(job, Job::Probe(target))
     }
 
@@ -176,7 +191,8 @@ impl Model {
         SideEffect::Start(job, Job::Suppose(suppositions))
     }
 
-    /// Begins to judge anew with a file system that the user wants on a free disk; without one, with the first choice.
+    /// Begins to judge anew with a file system that the user wants on a free disk; without one,
+    /// with the first choice.
     pub fn want(&mut self, target: Subject, filesystem: Option<NewFilesystem>) -> SideEffect {
         let job = self.number();
         self.data.activity = Activity::Wanting { job };
@@ -213,7 +229,10 @@ impl Model {
 
     pub fn view(&self) -> PageView {
         let state = self.page_state();
-        let kept = self.kept.as_ref().filter(|(screen, _)| *screen == self.screen);
+        let kept = self
+            .kept
+            .as_ref()
+            .filter(|(screen, _)| *screen == self.screen);
         let page = kept.map_or_else(|| Arc::new(self.page(&state)), |(_, page)| Arc::clone(page));
         PageView { state, page }
     }
@@ -230,7 +249,11 @@ impl Model {
 
     /// The screen in sight as a page.
     pub fn page(&self, state: &PageState) -> Page {
-        self.screen.page(&self.data, state, PageRoom::new(self.size, state.filter.is_some()))
+        self.screen.page(
+            &self.data,
+            state,
+            PageRoom::new(self.size, state.filter.is_some()),
+        )
     }
 
     /// Whether anything on the screen is animated.

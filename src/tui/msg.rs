@@ -1,5 +1,5 @@
-//! Events of the user interface, and the effects it requests. A session is a list of messages, so that any session can
-//! be replayed as a test.
+//! Events of the user interface, and the effects it requests. A session is a list of messages, so
+//! that any session can be replayed as a test.
 
 use ratatui::layout::Position;
 
@@ -34,7 +34,11 @@ impl Msg {
 
     /// The character that it types, when it types one.
     pub fn types(&self) -> Option<char> {
-        if let Self::Key(key) = self { key.types() } else { None }
+        if let Self::Key(key) = self {
+            key.types()
+        } else {
+            None
+        }
     }
 }
 
@@ -60,7 +64,8 @@ pub enum SideEffect {
     Mouse(bool),
     /// Give the terminal back and stop, until continued.
     Suspend,
-    /// Forget what was drawn and ask for the size, for a screen that has another one or that something else wrote on.
+    /// Forget what was drawn and ask for the size, for a screen that has another one or that
+    /// something else wrote on.
     Renew,
     /// Take the terminal again, after having been continued.
     Resume,

@@ -1,8 +1,9 @@
-//! The overlays: the lists of every command and of all targets, the questions before a probe and before a file is
-//! written, and the choices of assumptions and of a file system.
+//! The overlays: the lists of every command and of all targets, the questions before a probe and
+//! before a file is written, and the choices of assumptions and of a file system.
 
 pub mod pane {
-    //! What the overlays are made of: a frame, a list to choose from, and the keys that answer a question.
+    //! What the overlays are made of: a frame, a list to choose from, and the keys that answer a
+    //! question.
 
     use std::ops::Range;
 
@@ -20,7 +21,13 @@ pub mod pane {
     pub const WIDTH: u16 = 76;
 
     /// Keys and what each would answer, in a row.
-    pub fn answers(theme: Theme, choices: &[(&str, &str)], row: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+    pub fn answers(
+        theme: Theme,
+        choices: &[(&str, &str)],
+        row: Rect,
+        hits: &mut Hits,
+        buffer: &mut Buffer,
+    ) {
         let mut rest = row;
         for (key, label) in choices {
             let said = format!(" {label}");
@@ -33,7 +40,8 @@ pub mod pane {
         }
     }
 
-    /// Draws a titled text with the answers beneath it, which stay visible where the text is longer than the screen.
+    /// Draws a titled text with the answers beneath it, which stay visible where the text is longer
+    /// than the screen.
     pub fn ask(
         theme: Theme,
         (title, mut lines): (&str, Vec<Line<'static>>),
@@ -42,7 +50,10 @@ pub mod pane {
         hits: &mut Hits,
         buffer: &mut Buffer,
     ) {
-        let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(4).min(area.height);
+        let height = u16::try_from(lines.len())
+            .unwrap_or(u16::MAX)
+            .saturating_add(4)
+            .min(area.height);
         let inner = pane(theme, title, WIDTH.min(area.width), height, area, buffer);
         lines.truncate(usize::from(inner.height.saturating_sub(2)));
         let below = lines.len().saturating_add(1);
@@ -91,20 +102,39 @@ pub mod pane {
             let width = self.width.min(whole.width);
             let room = usize::from(width).saturating_sub(4);
             let title = text::fit(self.title, room);
-            let inner = pane(theme, &title, width, wanted.min(whole.height), whole, buffer);
+            let inner = pane(
+                theme,
+                &title,
+                width,
+                wanted.min(whole.height),
+                whole,
+                buffer,
+            );
             let (last, rest) = area::bottom(inner, rows(said));
             let (first, rest) = area::top(rest, rows(self.above.len()));
-            let skipped = self.chosen.saturating_add(1).saturating_sub(usize::from(rest.height));
-            let shown = skipped..self.count.min(skipped.saturating_add(usize::from(rest.height)));
+            let skipped = self
+                .chosen
+                .saturating_add(1)
+                .saturating_sub(usize::from(rest.height));
+            let shown = skipped
+                ..self
+                    .count
+                    .min(skipped.saturating_add(usize::from(rest.height)));
             let mut below = self.below;
             if below.is_empty() && shown.end < self.count {
                 let says = format!("↓ {} more", self.count.saturating_sub(shown.end));
                 below.push(Line::styled(says, theme.style(TextRole::Doubt)));
             }
             let places: Vec<(usize, Rect)> = shown.clone().zip(rest.rows()).collect();
-            let lines = self.above.into_iter().zip(first.rows()).chain(below.into_iter().zip(last.rows()));
+            let lines = self
+                .above
+                .into_iter()
+                .zip(first.rows())
+                .chain(below.into_iter().zip(last.rows()));
             let entries = entries(shown, room).into_iter().zip(rest.rows());
-            lines.chain(entries).for_each(|(line, row)| line.render(row, buffer));
+            lines
+                .chain(entries)
+                .for_each(|(line, row)| line.render(row, buffer));
             places
         }
     }
@@ -134,7 +164,10 @@ pub mod pane {
         Clear.render(pane, buffer);
         let block = Block::bordered()
             .border_style(theme.style(TextRole::Dim))
-            .title(Line::styled(format!(" {title} "), theme.style(TextRole::Heading)));
+            .title(Line::styled(
+                format!(" {title} "),
+                theme.style(TextRole::Heading),
+            ));
         let inner = block.inner(pane);
         block.render(pane, buffer);
         let content = area::inset(inner, 1);
@@ -143,7 +176,8 @@ pub mod pane {
     }
 }
 mod confirm {
-    //! The question before a probe: what it would write, where, and for how long. Nothing is written before the answer.
+    //! The question before a probe: what it would write, where, and for how long. Nothing is
+    //! written before the answer.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
@@ -170,7 +204,11 @@ mod confirm {
         let mut lines: Vec<Line<'static>> = Vec::new();
         let question: &[(&str, &str)] = match plan {
             Ok(says) => {
-                lines.extend(says.iter().flat_map(|line| text::wrap(line, room)).map(Line::from));
+                lines.extend(
+                    says.iter()
+                        .flat_map(|line| text::wrap(line, room))
+                        .map(Line::from),
+                );
                 &[("y", "start"), ("n", "no")]
             }
             Err(why) => {
@@ -186,11 +224,19 @@ mod confirm {
             Ok(_) => format!("Probe of {}", target.name()),
             Err(_) => format!("{} cannot be probed", target.name()),
         };
-        ask(theme, (&text::fit(&title, room), lines), question, area, hits, buffer);
+        ask(
+            theme,
+            (&text::fit(&title, room), lines),
+            question,
+            area,
+            hits,
+            buffer,
+        );
     }
 }
 mod filesystem {
-    //! The choice of a file system for a free disk: what can be made at which price, and why the rest cannot.
+    //! The choice of a file system for a free disk: what can be made at which price, and why the
+    //! rest cannot.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
@@ -210,8 +256,12 @@ mod filesystem {
         let theme = model.data.theme;
         let choices = model.data.filesystems();
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
-        let (says, role) = choices.get(chosen).map_or((String::new(), TextRole::Dim), said);
-        let says = text::wrap(&says, room).into_iter().map(|line| Line::styled(line, theme.style(role)));
+        let (says, role) = choices
+            .get(chosen)
+            .map_or((String::new(), TextRole::Dim), said);
+        let says = text::wrap(&says, room)
+            .into_iter()
+            .map(|line| Line::styled(line, theme.style(role)));
         let list = Choices {
             title: &format!("Which file system for {}?", model.data.focus.title),
             width: WIDTH,
@@ -220,26 +270,52 @@ mod filesystem {
             chosen,
             below: [Line::default()].into_iter().chain(says).collect(),
         };
-        let rows: Vec<Vec<StyledText>> =
-            choices.iter().enumerate().map(|(at, choice)| cells(choice, at == chosen, theme)).collect();
+        let rows: Vec<Vec<StyledText>> = choices
+            .iter()
+            .enumerate()
+            .map(|(at, choice)| cells(choice, at == chosen, theme))
+            .collect();
         list.draw(theme, area, buffer, |shown, room| {
-            let lines = columns::lines(&rows, &[Column::keep(1), Column::keep(6), Column::keep(10)], room);
-            lines.into_iter().skip(shown.start).take(shown.len()).collect()
+            let lines = columns::lines(
+                &rows,
+                &[Column::keep(1), Column::keep(6), Column::keep(10)],
+                room,
+            );
+            lines
+                .into_iter()
+                .skip(shown.start)
+                .take(shown.len())
+                .collect()
         });
     }
 
     fn cells(choice: &FilesystemChoice, is_chosen: bool, theme: Theme) -> Vec<StyledText> {
-        let name = theme.style(if choice.refused.is_none() { TextRole::Plain } else { TextRole::Dim });
-        let name = if is_chosen { name.add_modifier(Modifier::BOLD) } else { name };
+        let name = theme.style(if choice.refused.is_none() {
+            TextRole::Plain
+        } else {
+            TextRole::Dim
+        });
+        let name = if is_chosen {
+            name.add_modifier(Modifier::BOLD)
+        } else {
+            name
+        };
         let place = match (choice.first, choice.wanted) {
             (true, true) => "the first choice, and wanted",
             (true, false) => "the first choice",
             (false, true) => "wanted",
             (false, false) => "",
         };
-        let refused = if choice.refused.is_some() { "cannot be made here" } else { "" };
-        let says =
-            [place, refused].into_iter().filter(|says| !says.is_empty()).collect::<Vec<_>>().join("; ");
+        let refused = if choice.refused.is_some() {
+            "cannot be made here"
+        } else {
+            ""
+        };
+        let says = [place, refused]
+            .into_iter()
+            .filter(|says| !says.is_empty())
+            .collect::<Vec<_>>()
+            .join("; ");
         vec![
             mark(theme, is_chosen),
             (choice.filesystem.to_string(), name),
@@ -254,12 +330,15 @@ mod filesystem {
         }
         let title = choice.title.as_ref().map(|title| format!("{title}."));
         let price = choice.price.as_ref().map(|price| format!("Price: {price}"));
-        (title.into_iter().chain(price).collect::<Vec<_>>().join(" "), TextRole::Dim)
+        (
+            title.into_iter().chain(price).collect::<Vec<_>>().join(" "),
+            TextRole::Dim,
+        )
     }
 }
 mod help {
-    //! Help and command palette in one: every command of the screen below, filtered by the typed text; unavailable ones are
-    //! dim and give the reason.
+    //! Help and command palette in one: every command of the screen below, filtered by the typed
+    //! text; unavailable ones are dim and give the reason.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
@@ -287,7 +366,9 @@ mod help {
         let theme = model.data.theme;
         let commands = command::filtered(model, filter);
         // Beneath stands the whole reason why the chosen command cannot be done.
-        let why = commands.get(chosen).and_then(|command| command.enabled.as_ref().err());
+        let why = commands
+            .get(chosen)
+            .and_then(|command| command.enabled.as_ref().err());
         let list = Choices {
             title: "Help",
             width: WIDTH,
@@ -305,9 +386,17 @@ mod help {
         };
         let places = list.draw(theme, area, buffer, |shown, room| {
             let mut group = None;
-            let shown = commands.iter().enumerate().skip(shown.start).take(shown.len());
+            let shown = commands
+                .iter()
+                .enumerate()
+                .skip(shown.start)
+                .take(shown.len());
             let line = |(at, command): (usize, &UserAction)| {
-                let heading = if group == Some(command.group) { "" } else { command.group.title() };
+                let heading = if group == Some(command.group) {
+                    ""
+                } else {
+                    command.group.title()
+                };
                 group = Some(command.group);
                 entry(model, command, heading, at == chosen, room)
             };
@@ -318,7 +407,13 @@ mod help {
         }
     }
 
-    fn entry(model: &Model, command: &UserAction, heading: &str, chosen: bool, room: usize) -> Line<'static> {
+    fn entry(
+        model: &Model,
+        command: &UserAction,
+        heading: &str,
+        chosen: bool,
+        room: usize,
+    ) -> Line<'static> {
         let theme = model.data.theme;
         let keys_room = 18;
         let said_room = room.saturating_sub(keys_room).saturating_sub(12);
@@ -332,14 +427,21 @@ mod help {
         }
         Line::from(vec![
             Span::styled(text::pad(heading, 10), theme.style(TextRole::Dim)),
-            Span::styled(if chosen { "▸ " } else { "  " }, theme.style(TextRole::Accent)),
-            Span::styled(text::pad(&key::shown(command.keys), keys_room), theme.style(TextRole::Accent)),
+            Span::styled(
+                if chosen { "▸ " } else { "  " },
+                theme.style(TextRole::Accent),
+            ),
+            Span::styled(
+                text::pad(&key::shown(command.keys), keys_room),
+                theme.style(TextRole::Accent),
+            ),
             Span::styled(text::fit(&said, said_room), said_style),
         ])
     }
 }
 mod save {
-    //! The question before a document is saved: the name of the file, and whether an existing one may be replaced.
+    //! The question before a document is saved: the name of the file, and whether an existing one
+    //! may be replaced.
 
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
@@ -365,13 +467,17 @@ mod save {
                 Line::raw(text::fit_end(form.name.text(), room.saturating_sub(INDENT)))
             }
         };
-        let mut named = vec![Span::styled(text::pad("File", INDENT), theme.style(TextRole::Dim))];
+        let mut named = vec![Span::styled(
+            text::pad("File", INDENT),
+            theme.style(TextRole::Dim),
+        )];
         named.extend(name.spans);
         let mut lines = vec![Line::from(named), Line::default()];
         let (says, role) = match &form.stage {
-            SaveState::Naming(None) => {
-                ("A name without a directory is in the one where walwise was started.", TextRole::Dim)
-            }
+            SaveState::Naming(None) => (
+                "A name without a directory is in the one where walwise was started.",
+                TextRole::Dim,
+            ),
             SaveState::Naming(Some(why)) => (why.as_str(), TextRole::Doubt),
             SaveState::Saving => ("saving …", TextRole::Dim),
             SaveState::Exists(_) => ("", TextRole::Plain),
@@ -380,11 +486,19 @@ mod save {
             SaveState::Exists(path) => format!("{path} exists. Replace it?"),
             _ => says.to_owned(),
         };
-        lines.extend(text::wrap(&exists, room).into_iter().map(|line| Line::styled(line, theme.style(role))));
+        lines.extend(
+            text::wrap(&exists, room)
+                .into_iter()
+                .map(|line| Line::styled(line, theme.style(role))),
+        );
         let choices: &[(&str, &str)] = match form.stage {
             SaveState::Naming(_) => &[("enter", "save"), ("esc", "do not")],
             SaveState::Saving => &[("esc", "do not wait")],
-            SaveState::Exists(_) => &[("y", "replace it"), ("n", "another name"), ("esc", "do not save")],
+            SaveState::Exists(_) => &[
+                ("y", "replace it"),
+                ("n", "another name"),
+                ("esc", "do not save"),
+            ],
         };
         let title = format!("Save as {}", form.format.name());
         ask(theme, (&title, lines), choices, area, hits, buffer);
@@ -418,7 +532,9 @@ mod targets {
         buffer: &mut Buffer,
     ) {
         let theme = model.data.theme;
-        let Some(report) = model.data.report.as_deref() else { return };
+        let Some(report) = model.data.report.as_deref() else {
+            return;
+        };
         let found: Vec<(usize, &TargetSummary)> = command::overlay_targets(model, filter).collect();
         let none = Line::styled("No target has such a name.", theme.style(TextRole::Doubt));
         let list = Choices {
@@ -427,14 +543,22 @@ mod targets {
             above: vec![typed(theme, "/ ", filter, "type to filter")],
             count: found.len(),
             chosen,
-            below: if found.is_empty() { vec![none] } else { Vec::new() },
+            below: if found.is_empty() {
+                vec![none]
+            } else {
+                Vec::new()
+            },
         };
         let cells = |at: usize| {
             let (_, target) = found.get(at)?;
             Some(standing::cells(report, target, at == chosen, NAME, theme))
         };
         let places = list.draw(theme, area, buffer, |shown, room| {
-            columns::lines(&shown.filter_map(cells).collect::<Vec<_>>(), &standing::SHAPE, room)
+            columns::lines(
+                &shown.filter_map(cells).collect::<Vec<_>>(),
+                &standing::SHAPE,
+                room,
+            )
         });
         for (at, place) in places {
             if let Some((target, _)) = found.get(at) {
@@ -465,7 +589,11 @@ mod what_if {
         let theme = model.data.theme;
         let entries = picker.entries();
         let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
-        let mut above = picker.of.as_deref().map(|choice| about(choice, theme, room)).unwrap_or_default();
+        let mut above = picker
+            .of
+            .as_deref()
+            .map(|choice| about(choice, theme, room))
+            .unwrap_or_default();
         let (sign, asks) = match &picker.of {
             None => ("/ ", "type to find any fact of this target"),
             Some(_) => ("= ", "type a value"),
@@ -473,7 +601,9 @@ mod what_if {
         above.push(typed(theme, sign, picker.typed.text(), asks));
         let title = match &picker.of {
             None => "What if: which fact?".to_owned(),
-            Some(of) if of.really.is_known() => format!("What if: {} of {}", of.key.name, of.subject),
+            Some(of) if of.really.is_known() => {
+                format!("What if: {} of {}", of.key.name, of.subject)
+            }
             Some(of) => format!("State by hand: {} of {}", of.key.name, of.subject),
         };
         let below = said(picker, entries.len(), theme, room);
@@ -486,8 +616,12 @@ mod what_if {
             below,
         };
         choices.draw(theme, area, buffer, |shown, room| {
-            let shown: Vec<(usize, &MenuItem<'_>)> =
-                entries.iter().enumerate().skip(shown.start).take(shown.len()).collect();
+            let shown: Vec<(usize, &MenuItem<'_>)> = entries
+                .iter()
+                .enumerate()
+                .skip(shown.start)
+                .take(shown.len())
+                .collect();
             list(&shown, picker.chosen, theme, room)
         });
     }
@@ -497,7 +631,10 @@ mod what_if {
         let dim = theme.style(TextRole::Dim);
         let doc = text::wrap(choice.key.doc.trim(), room).into_iter();
         let mut lines: Vec<Line<'static>> = doc.map(|line| Line::styled(line, dim)).collect();
-        lines.push(Line::raw(text::fit(&format!("now      {}", choice.now()), room)));
+        lines.push(Line::raw(text::fit(
+            &format!("now      {}", choice.now()),
+            room,
+        )));
         if let Some(supposed) = &choice.supposed {
             let line = text::fit(&format!("supposed {supposed}"), room);
             lines.push(Line::styled(line, theme.style(TextRole::Doubt)));
@@ -505,21 +642,29 @@ mod what_if {
         lines
     }
 
-    /// The text below the list: a mistake, else the form of a value, and a reminder that nothing here opens anything.
+    /// The text below the list: a mistake, else the form of a value, and a reminder that nothing
+    /// here opens anything.
     fn said(picker: &Picker, entries: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
         let mistake = picker.mistake.clone().or_else(|| picker.refused());
         let (says, role) = match (&mistake, &picker.of) {
             (Some(mistake), _) => (mistake.clone(), TextRole::Doubt),
             (None, Some(of)) if entries == 0 => {
-                let now = if of.really.is_known() { "; tab takes what it is now" } else { "" };
-                (format!("{} is {}{now}", of.key.name, of.key.kind.words()), TextRole::Dim)
+                let now = if of.really.is_known() {
+                    "; tab takes what it is now"
+                } else {
+                    ""
+                };
+                (
+                    format!("{} is {}{now}", of.key.name, of.key.kind.words()),
+                    TextRole::Dim,
+                )
             }
-            (None, _) if entries == 0 => {
-                ("no fact of this target has such a name".to_owned(), TextRole::Doubt)
-            }
+            (None, _) if entries == 0 => (
+                "no fact of this target has such a name".to_owned(),
+                TextRole::Doubt,
+            ),
             (None, _) => {
-                let says =
-                    "Nothing assumed or entered affects plans or exports, or allows what can lose data.";
+                let says = "Nothing assumed or entered affects plans or exports, or allows what can lose data.";
                 (says.to_owned(), TextRole::Dim)
             }
         };
@@ -541,25 +686,47 @@ mod what_if {
         for (at, entry) in shown {
             let is_chosen = *at == chosen;
             let plain = theme.style(TextRole::Plain);
-            let name = if is_chosen { plain.add_modifier(Modifier::BOLD) } else { plain };
+            let name = if is_chosen {
+                plain.add_modifier(Modifier::BOLD)
+            } else {
+                plain
+            };
             let mark = mark(theme, is_chosen);
             let dim = theme.style(TextRole::Dim);
             rows.push(match entry {
                 MenuItem::Fact(choice) => {
-                    let heading = if choice.group == group { "" } else { choice.group };
+                    let heading = if choice.group == group {
+                        ""
+                    } else {
+                        choice.group
+                    };
                     group = choice.group;
                     let now = match &choice.supposed {
-                        Some(supposed) => (format!("supposed {supposed}"), theme.style(TextRole::Doubt)),
+                        Some(supposed) => {
+                            (format!("supposed {supposed}"), theme.style(TextRole::Doubt))
+                        }
                         None => (choice.now(), dim),
                     };
                     let of = (words::subject(&choice.subject), plain);
-                    vec![(heading.to_owned(), dim), mark, (choice.key.name.to_owned(), name), of, now]
+                    vec![
+                        (heading.to_owned(), dim),
+                        mark,
+                        (choice.key.name.to_owned(), name),
+                        of,
+                        now,
+                    ]
                 }
                 MenuItem::Word(word) => vec![mark, ((*word).to_owned(), name)],
                 MenuItem::Really => vec![mark, ("as it really is".to_owned(), name)],
             });
         }
-        let facts = [Column::keep(12), Column::keep(1), Column::keep(20), Column::keep(8), Column::keep(10)];
+        let facts = [
+            Column::keep(12),
+            Column::keep(1),
+            Column::keep(20),
+            Column::keep(8),
+            Column::keep(10),
+        ];
         let values = [Column::keep(1), Column::keep(10)];
         let is_facts = matches!(shown.first(), Some((_, MenuItem::Fact(_))));
         columns::lines(&rows, if is_facts { &facts } else { &values }, room)
@@ -579,7 +746,9 @@ pub fn draw(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         Some(Overlay::Help { filter, chosen }) => {
             help::draw(model, filter.text(), *chosen, area, hits, buffer);
         }
-        Some(Overlay::Confirm { target, plan }) => confirm::draw(model, target, plan, area, hits, buffer),
+        Some(Overlay::Confirm { target, plan }) => {
+            confirm::draw(model, target, plan, area, hits, buffer);
+        }
         Some(Overlay::WhatIf(picker)) => what_if::draw(model, picker, area, buffer),
         Some(Overlay::Filesystem { chosen }) => filesystem::draw(model, *chosen, area, buffer),
         Some(Overlay::Save(form)) => save::draw(model, form, area, hits, buffer),

@@ -1,8 +1,8 @@
 //! A page: blocks of lines, some of which can be selected and unfolded. Every screen is one.
 //!
-//! It moves, scrolls and draws, without knowing the meaning of the blocks. A wide page may have a pane beside it, which
-//! is a page itself; keys go to one of the two. The selection is stored by name, not by position, so that it survives a
-//! newer report.
+//! It moves, scrolls and draws, without knowing the meaning of the blocks. A wide page may have a
+//! pane beside it, which is a page itself; keys go to one of the two. The selection is stored by
+//! name, not by position, so that it survives a newer report.
 
 mod block;
 
@@ -77,7 +77,11 @@ pub struct PageState {
 impl PageState {
     /// The state with nothing chosen, unfolded or searched for; the display filter stays.
     pub fn at_its_top(&self) -> Self {
-        Self { only_unknown: self.only_unknown, with_sources: self.with_sources, ..Self::default() }
+        Self {
+            only_unknown: self.only_unknown,
+            with_sources: self.with_sources,
+            ..Self::default()
+        }
     }
 
     /// Whether this block is unfolded.
@@ -87,12 +91,16 @@ impl PageState {
 
     /// Whether something that is said so is shown.
     pub fn passes(&self, said: &str) -> bool {
-        self.filter.as_ref().is_none_or(|filter| filter.passes(said))
+        self.filter
+            .as_ref()
+            .is_none_or(|filter| filter.passes(said))
     }
 
     /// Whether only what has certain words is shown.
     pub fn is_searching(&self) -> bool {
-        self.filter.as_ref().is_some_and(|filter| !filter.text.text().trim().is_empty())
+        self.filter
+            .as_ref()
+            .is_some_and(|filter| !filter.text.text().trim().is_empty())
     }
 
     /// Whether keys are typed into the filter.
@@ -131,7 +139,8 @@ pub enum Motion {
 }
 
 impl Motion {
-    /// The place in a list of so many entries that this leads to from `at`, a screenful being `page` entries.
+    /// The place in a list of so many entries that this leads to from `at`, a screenful being
+    /// `page` entries.
     pub fn among(self, at: usize, page: usize, count: usize) -> usize {
         let last = count.saturating_sub(1);
         let next = match self {
@@ -184,8 +193,8 @@ impl Page {
         }
     }
 
-    /// Whether keys go to the pane. If the page has none any more, because the terminal has become narrower, they go to
-    /// the page.
+    /// Whether keys go to the pane. If the page has none any more, because the terminal has become
+    /// narrower, they go to the page.
     pub fn is_beside(&self, state: &PageState) -> bool {
         self.entered(state).is_some()
     }
@@ -197,7 +206,11 @@ impl Page {
 
     /// The same, to change it.
     pub fn place_mut<'s>(&self, state: &'s mut PageState) -> &'s mut PageState {
-        if self.is_beside(state) { state.pane.get_or_insert_default() } else { state }
+        if self.is_beside(state) {
+            state.pane.get_or_insert_default()
+        } else {
+            state
+        }
     }
 
     fn entered<'s>(&self, state: &'s PageState) -> Option<(&Self, &'s PageState)> {
@@ -232,7 +245,8 @@ impl Page {
     }
 
     fn below(&self, state: &PageState, height: usize) -> usize {
-        self.height().saturating_sub(self.scroll(state, height).saturating_add(height))
+        self.height()
+            .saturating_sub(self.scroll(state, height).saturating_add(height))
     }
 
     fn items(&self) -> impl DoubleEndedIterator<Item = (Range<usize>, &Block)> {
@@ -251,7 +265,9 @@ impl Page {
     }
 
     fn chosen(&self, state: &PageState) -> Option<(Range<usize>, &Block)> {
-        self.items().find(|(_, block)| block.key == state.selected).or_else(|| self.items().next())
+        self.items()
+            .find(|(_, block)| block.key == state.selected)
+            .or_else(|| self.items().next())
     }
 
     fn scroll(&self, state: &PageState, height: usize) -> usize {
@@ -284,7 +300,10 @@ impl Page {
             }
             Motion::Bottom => {
                 state.scroll = self.height().saturating_sub(height);
-                state.selected = self.items().next_back().and_then(|(_, block)| block.key.clone());
+                state.selected = self
+                    .items()
+                    .next_back()
+                    .and_then(|(_, block)| block.key.clone());
             }
         }
     }
@@ -297,10 +316,12 @@ impl Page {
         let from = self.chosen(state).map(|(lines, _)| lines.start);
         let amiss = || self.items().filter(|(_, block)| block.is_amiss);
         let found = match way {
-            Seek::Next => amiss().find(|(lines, _)| Some(lines.start) > from).or_else(|| amiss().next()),
-            Seek::Previous => {
-                amiss().rfind(|(lines, _)| Some(lines.start) < from).or_else(|| amiss().next_back())
-            }
+            Seek::Next => amiss()
+                .find(|(lines, _)| Some(lines.start) > from)
+                .or_else(|| amiss().next()),
+            Seek::Previous => amiss()
+                .rfind(|(lines, _)| Some(lines.start) < from)
+                .or_else(|| amiss().next_back()),
         };
         if let Some((_, block)) = found {
             state.selected.clone_from(&block.key);
@@ -326,17 +347,21 @@ impl Page {
         }
     }
 
-    /// Moves to the next block if it begins in sight or right below, else by one line: nothing is skipped unseen.
+    /// Moves to the next block if it begins in sight or right below, else by one line: nothing is
+    /// skipped unseen.
     fn down(&self, state: &mut PageState, height: usize) {
         let below = state.scroll.saturating_add(height);
         let after = match self.chosen(state) {
-            Some((lines, _)) if lines.start < below && lines.end <= below => {
-                lines.end.max(lines.start.saturating_add(1)).max(state.scroll)
-            }
+            Some((lines, _)) if lines.start < below && lines.end <= below => lines
+                .end
+                .max(lines.start.saturating_add(1))
+                .max(state.scroll),
             _ => usize::MAX,
         };
-        let next =
-            self.items().find(|(lines, _)| lines.start >= after).filter(|(lines, _)| lines.start <= below);
+        let next = self
+            .items()
+            .find(|(lines, _)| lines.start >= after)
+            .filter(|(lines, _)| lines.start <= below);
         match next {
             Some((lines, block)) => {
                 state.selected.clone_from(&block.key);
@@ -353,7 +378,9 @@ impl Page {
             Some((lines, _)) if lines.start >= state.scroll => lines.start.min(below),
             _ => 0,
         };
-        let previous = self.items().rfind(|(lines, _)| !lines.is_empty() && lines.end <= before);
+        let previous = self
+            .items()
+            .rfind(|(lines, _)| !lines.is_empty() && lines.end <= before);
         match previous.filter(|(lines, _)| lines.end >= state.scroll) {
             Some((lines, block)) => {
                 state.selected.clone_from(&block.key);
@@ -369,7 +396,9 @@ impl Page {
         if lines.start < state.scroll {
             state.scroll = start;
         } else if lines.end > state.scroll.saturating_add(height) {
-            state.scroll = start.min(lines.end.saturating_sub(height)).max(state.scroll);
+            state.scroll = start
+                .min(lines.end.saturating_sub(height))
+                .max(state.scroll);
             if lines.end.saturating_sub(lines.start) > height {
                 state.scroll = lines.start;
             }
@@ -382,19 +411,29 @@ impl Page {
         if lines.end.saturating_sub(start) > height {
             state.scroll = lines.end.saturating_sub(height);
         } else {
-            state.scroll = state.scroll.min(start).max(lines.end.saturating_sub(height));
+            state.scroll = state
+                .scroll
+                .min(start)
+                .max(lines.end.saturating_sub(height));
         }
     }
 
-    /// The first line of what cannot be selected before this line: a heading belongs to the block beneath it.
+    /// The first line of what cannot be selected before this line: a heading belongs to the block
+    /// beneath it.
     fn with_heading(&self, start: usize) -> usize {
-        self.items().map(|(lines, _)| lines.end).rfind(|end| *end <= start).unwrap_or(0)
+        self.items()
+            .map(|(lines, _)| lines.end)
+            .rfind(|end| *end <= start)
+            .unwrap_or(0)
     }
 
     fn select_in_sight(&self, state: &mut PageState, height: usize) {
         let below = state.scroll.saturating_add(height);
         let in_sight = |lines: &Range<usize>| lines.end > state.scroll && lines.start < below;
-        if self.chosen(state).is_some_and(|(lines, _)| in_sight(&lines)) {
+        if self
+            .chosen(state)
+            .is_some_and(|(lines, _)| in_sight(&lines))
+        {
             return;
         }
         if let Some((_, block)) = self.items().find(|(lines, _)| in_sight(lines)) {
@@ -403,7 +442,14 @@ impl Page {
     }
 
     /// Draws what is in sight.
-    pub fn draw(&self, state: &PageState, theme: Theme, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+    pub fn draw(
+        &self,
+        state: &PageState,
+        theme: Theme,
+        area: Rect,
+        hits: &mut Hits,
+        buffer: &mut Buffer,
+    ) {
         let area = match &self.side {
             Some(side) => side.draw(theme, area, hits, buffer),
             None => area,
@@ -430,7 +476,10 @@ impl Page {
         let more = inner.below(&within, usize::from(right.height));
         let (last, above) = area::bottom(right, u16::from(more > 0));
         inner.column(&within, theme, TextRole::Plain, above, nowhere, buffer);
-        if self.selected(state).is_some_and(|block| block.enter == Enter::Beside) {
+        if self
+            .selected(state)
+            .is_some_and(|block| block.enter == Enter::Beside)
+        {
             hits.press(right, "enter");
         }
         if more > 0 {
@@ -454,23 +503,37 @@ impl Page {
         let selected = chosen.and_then(|(_, block)| block.key.as_deref());
         let lines = self.blocks.iter().flat_map(|block| {
             let is_selected = block.key.is_some() && block.key.as_deref() == selected;
-            block.lines.iter().enumerate().map(move |(i, line)| (block, is_selected && i == 0, i == 0, line))
+            block
+                .lines
+                .iter()
+                .enumerate()
+                .map(move |(i, line)| (block, is_selected && i == 0, i == 0, line))
         });
         for ((block, mark, first, line), row) in lines.skip(scroll).zip(area.rows()) {
             if let Some(key) = &block.key {
-                let hit = if first { Hit::Line(key.clone()) } else { Hit::Beneath(key.clone()) };
+                let hit = if first {
+                    Hit::Line(key.clone())
+                } else {
+                    Hit::Beneath(key.clone())
+                };
                 hits.add(row, hit);
             } else if let Enter::Open(screen, key) = &block.enter {
                 hits.add(row, Hit::Open(*screen, key.clone()));
             }
-            let unfolded = block.key.as_deref().is_some_and(|key| state.is_unfolded(key));
+            let unfolded = block
+                .key
+                .as_deref()
+                .is_some_and(|key| state.is_unfolded(key));
             let (sign, role) = match (mark, first && unfolded) {
                 (true, false) => (" ▸ ", cursor),
                 (true, true) => (" ▾ ", cursor),
                 (false, true) => (" ▾ ", TextRole::Dim),
                 (false, false) => ("   ", TextRole::Plain),
             };
-            let gutter = Rect { width: GUTTER.min(row.width), ..row };
+            let gutter = Rect {
+                width: GUTTER.min(row.width),
+                ..row
+            };
             Span::styled(sign, theme.style(role)).render(gutter, buffer);
             let content = Rect {
                 x: row.x.saturating_add(gutter.width),
@@ -499,9 +562,16 @@ mod tests {
     fn page(sizes: &[usize]) -> Page {
         let block = |(i, size): (usize, &usize)| {
             let lines = vec![Line::from("x"); *size];
-            if i % 3 == 0 { Block::text(lines) } else { Block::item(format!("{i}"), Enter::Nothing, lines) }
+            if i % 3 == 0 {
+                Block::text(lines)
+            } else {
+                Block::item(format!("{i}"), Enter::Nothing, lines)
+            }
         };
-        Page { blocks: sizes.iter().enumerate().map(block).collect(), ..Page::default() }
+        Page {
+            blocks: sizes.iter().enumerate().map(block).collect(),
+            ..Page::default()
+        }
     }
 
     fn motion() -> impl Strategy<Value = Motion> {
@@ -552,7 +622,9 @@ mod tests {
         };
         assert_eq!([Seek::Next; 4].map(&mut visit), ["2", "5", "7", "2"]);
         assert_eq!([Seek::Previous; 3].map(&mut visit), ["7", "5", "2"]);
-        page.blocks.iter_mut().for_each(|block| block.is_amiss = false);
+        page.blocks
+            .iter_mut()
+            .for_each(|block| block.is_amiss = false);
         page.seek(&mut state, Seek::Next, 4);
         assert_eq!(state.selected.as_deref(), Some("2"), "nowhere to go");
         assert!(!page.has_amiss(&state));
@@ -564,6 +636,11 @@ mod tests {
         page(&[1, 1, 1]).go(&mut state, Motion::Bottom, 10);
         assert_eq!(state.selected.as_deref(), Some("2"));
         let longer = page(&[1, 1, 1, 1, 1]);
-        assert_eq!(longer.selected(&state).and_then(|block| block.key.as_deref()), Some("2"));
+        assert_eq!(
+            longer
+                .selected(&state)
+                .and_then(|block| block.key.as_deref()),
+            Some("2")
+        );
     }
 }

@@ -15,10 +15,19 @@ use super::update::update;
 use super::{frame, svg};
 use crate::report::Report;
 
-/// Every screen as it first shows a report, on a terminal of so many columns and rows: the name of a file, and its
-/// contents. `times` is the histogram of commits from the probe of the first measured target.
+/// Every screen as it first shows a report, on a terminal of so many columns and rows: the name of
+/// a file, and its contents. `times` is the histogram of commits from the probe of the first
+/// measured target.
 pub fn pictures(report: Report, times: Vec<(f64, u64)>, size: (u16, u16)) -> Vec<(String, String)> {
-    let model = session(report, times, size, Theme { colour: true, ascii: false });
+    let model = session(
+        report,
+        times,
+        size,
+        Theme {
+            colour: true,
+            ascii: false,
+        },
+    );
     let picture = |screen: ScreenId| {
         let title = screen.title();
         (
@@ -31,18 +40,43 @@ pub fn pictures(report: Report, times: Vec<(f64, u64)>, size: (u16, u16)) -> Vec
 
 /// The same as lines of text, without colours: the name of each screen, and its rows.
 pub fn texts(report: Report, size: (u16, u16), ascii: bool) -> Vec<(&'static str, Vec<String>)> {
-    let model = session(report, Vec::new(), size, Theme { colour: false, ascii });
+    let model = session(
+        report,
+        Vec::new(),
+        size,
+        Theme {
+            colour: false,
+            ascii,
+        },
+    );
     let rows = |buffer: &Buffer| {
         let all = buffer.content.chunks(usize::from(buffer.area.width).max(1));
-        let line = |row: &[Cell]| row.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned();
+        let line = |row: &[Cell]| {
+            row.iter()
+                .map(Cell::symbol)
+                .collect::<String>()
+                .trim_end()
+                .to_owned()
+        };
         all.map(line).collect()
     };
-    ScreenId::ALL.map(|screen| (screen.title(), rows(&drawn(&model, screen)))).to_vec()
+    ScreenId::ALL
+        .map(|screen| (screen.title(), rows(&drawn(&model, screen))))
+        .to_vec()
 }
 
-/// What Enter or a click on the overview opens, as screen and block, and that screen does not have. For tests.
+/// What Enter or a click on the overview opens, as screen and block, and that screen does not have.
+/// For tests.
 pub fn dead_links(report: Report, size: (u16, u16)) -> Vec<String> {
-    let model = session(report, Vec::new(), size, Theme { colour: false, ascii: false });
+    let model = session(
+        report,
+        Vec::new(),
+        size,
+        Theme {
+            colour: false,
+            ascii: false,
+        },
+    );
     let page = |screen: ScreenId| {
         let mut model = model.clone();
         model.screen = screen;
@@ -54,18 +88,30 @@ pub fn dead_links(report: Report, size: (u16, u16)) -> Vec<String> {
         Enter::Nothing | Enter::Unfold | Enter::Beside => None,
     });
     let is_dead = |(screen, key): &(ScreenId, String)| {
-        page(*screen).selectable().all(|block| block.key.as_ref() != Some(key))
+        page(*screen)
+            .selectable()
+            .all(|block| block.key.as_ref() != Some(key))
     };
-    links.filter(is_dead).map(|(screen, key)| format!("{}: {key}", screen.title())).collect()
+    links
+        .filter(is_dead)
+        .map(|(screen, key)| format!("{}: {key}", screen.title()))
+        .collect()
 }
 
 /// A session with this report.
 fn session(report: Report, times: Vec<(f64, u64)>, size: (u16, u16), theme: Theme) -> Model {
     let (mut model, _) = Model::new(theme, Size::new(size.0, size.1));
     let measured = report.probes.first().map(|probe| probe.target.clone());
-    model.data.ended = measured.map(|target| ProbeReport { target, histogram: times, failed: None });
+    model.data.ended = measured.map(|target| ProbeReport {
+        target,
+        histogram: times,
+        failed: None,
+    });
     if let Some(job) = model.data.activity.job() {
-        update(&mut model, Msg::Done(job, JobResult::Report(Box::new(report))));
+        update(
+            &mut model,
+            Msg::Done(job, JobResult::Report(Box::new(report))),
+        );
     }
     model
 }

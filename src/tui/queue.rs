@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::key::KeyPress;
 use super::msg::Msg;
 
-/// The most events that wait: nobody types so many ahead, and a paste without marks is cut there. As keys they take some
-/// seconds.
+/// The most events that wait: nobody types so many ahead, and a paste without marks is cut there.
+/// As keys they take some seconds.
 const MOST: usize = 16_384;
 
 /// The queue, shared by the thread that reads and the one that draws.
@@ -31,7 +31,8 @@ impl InputQueue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what was read; returns whether whoever takes it has to be woken. Behind Ctrl-C nothing counts, nor before it.
+    /// Adds what was read; returns whether whoever takes it has to be woken. Behind Ctrl-C nothing
+    /// counts, nor before it.
     pub fn push(&self, msgs: Vec<Msg>) -> bool {
         let mut backlog = self.backlog();
         let was_empty = backlog.is_empty();
@@ -46,7 +47,8 @@ impl InputQueue {
         was_empty && !backlog.is_empty()
     }
 
-    /// Takes the next event: Ctrl-C first. With `joins`, characters that were typed one after the other come as one text.
+    /// Takes the next event: Ctrl-C first. With `joins`, characters that were typed one after the
+    /// other come as one text.
     pub fn next(&self, joins: bool) -> Option<Msg> {
         let mut backlog = self.backlog();
         if std::mem::take(&mut backlog.is_interrupted) {
@@ -57,7 +59,11 @@ impl InputQueue {
             text.push(c);
             backlog.msgs.pop_front();
         }
-        if text.is_empty() { backlog.msgs.pop_front() } else { Some(Msg::Text(text)) }
+        if text.is_empty() {
+            backlog.msgs.pop_front()
+        } else {
+            Some(Msg::Text(text))
+        }
     }
 }
 
@@ -66,7 +72,10 @@ mod tests {
     use super::*;
 
     fn keys(names: &str) -> Vec<Msg> {
-        names.split(' ').map(|name| Msg::Key(KeyPress::named(name))).collect()
+        names
+            .split(' ')
+            .map(|name| Msg::Key(KeyPress::named(name)))
+            .collect()
     }
 
     #[test]
@@ -95,8 +104,16 @@ mod tests {
     fn characters_are_joined_where_they_are_typed_into_a_text() {
         let queue = InputQueue::default();
         queue.push(keys("a space ä backspace b"));
-        let names = |joins| format!("{:?}", std::iter::from_fn(|| queue.next(joins)).collect::<Vec<_>>());
-        assert_eq!(names(true), r#"[Text("a ä"), Key(KeyPress("backspace")), Text("b")]"#);
+        let names = |joins| {
+            format!(
+                "{:?}",
+                std::iter::from_fn(|| queue.next(joins)).collect::<Vec<_>>()
+            )
+        };
+        assert_eq!(
+            names(true),
+            r#"[Text("a ä"), Key(KeyPress("backspace")), Text("b")]"#
+        );
         queue.push(keys("a b"));
         assert_eq!(names(false), r#"[Key(KeyPress("a")), Key(KeyPress("b"))]"#);
     }

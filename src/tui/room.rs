@@ -28,8 +28,14 @@ pub enum PageLayout {
 impl PageRoom {
     /// The room on a terminal of this size, less the row of a search.
     pub fn new(size: Size, is_searching: bool) -> Self {
-        let rows = size.height.saturating_sub(FRAME).saturating_sub(u16::from(is_searching));
-        Self { columns: usize::from(size.width).saturating_sub(MARGINS), rows: usize::from(rows) }
+        let rows = size
+            .height
+            .saturating_sub(FRAME)
+            .saturating_sub(u16::from(is_searching));
+        Self {
+            columns: usize::from(size.width).saturating_sub(MARGINS),
+            rows: usize::from(rows),
+        }
     }
 
     /// The layout: two columns from a terminal of 96 × 28 on, panes from one of 132 × 38 on.
@@ -54,7 +60,10 @@ mod tests {
             let size = Size::new(width, height);
             let body = frame::body(size, &PageState::default());
             let room = PageRoom::new(size, false);
-            assert_eq!((room.columns, room.rows), (Page::room(body.width), usize::from(body.height)));
+            assert_eq!(
+                (room.columns, room.rows),
+                (Page::room(body.width), usize::from(body.height))
+            );
         }
     }
 

@@ -1,5 +1,5 @@
-//! Sessions for tests: a database at risk with its measurement, a free disk, an empty host, and the keys to move in
-//! them.
+//! Sessions for tests: a database at risk with its measurement, a free disk, an empty host, and the
+//! keys to move in them.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -20,14 +20,19 @@ use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::kernel;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
-use crate::measure::{Comparison, Conclusion, Estimate, Measurement, Method, MethodResult, Phase, Progress};
+use crate::measure::{
+    Comparison, Conclusion, Estimate, Measurement, Method, MethodResult, Phase, Progress,
+};
 use crate::report::{Assumed, Report, TargetSummary, WhatIf, sample};
 use crate::rules::{Advice, Change, Finding, Level, Risk, RuleFile, RuleSet, Seen, Tally, Trace};
 use crate::settings::NewFilesystem;
 use crate::truth::Truth;
 
 /// With colours and every character.
-pub const RICH: Theme = Theme { colour: true, ascii: false };
+pub const RICH: Theme = Theme {
+    colour: true,
+    ascii: false,
+};
 
 /// A database at risk, with a rule whose trace has something to tell.
 pub fn at_risk() -> Report {
@@ -44,7 +49,8 @@ pub fn at_risk() -> Report {
 /// A rule that does not apply to the database at risk.
 const NOT: &str = "mount.barrier-option";
 
-/// The results of the rules: those with findings, one that does not apply, and one that concerns nothing here.
+/// The results of the rules: those with findings, one that does not apply, and one that concerns
+/// nothing here.
 fn judge(report: &mut Report) {
     let mut tallies: Vec<Tally> = Vec::new();
     for finding in &report.findings {
@@ -52,7 +58,10 @@ fn judge(report: &mut Report) {
             tallies.push(Tally::new(&finding.rule));
         }
     }
-    tallies.push(Tally { does_not_apply: vec![sample::data()], ..Tally::new(NOT) });
+    tallies.push(Tally {
+        does_not_apply: vec![sample::data()],
+        ..Tally::new(NOT)
+    });
     tallies.push(Tally::new("btrfs.raid56"));
     report.rules = tallies;
 }
@@ -60,7 +69,10 @@ fn judge(report: &mut Report) {
 /// Rules, among them the one that does not apply.
 fn rules() -> Arc<RuleSet> {
     let text = include_str!("../../tests/rules/good.toml").to_owned();
-    let file = RuleFile { name: "good.toml".to_owned(), text };
+    let file = RuleFile {
+        name: "good.toml".to_owned(),
+        text,
+    };
     let (set, _) = RuleSet::parse(&[file]);
     assert!(set.find(NOT).is_some());
     Arc::new(set)
@@ -70,26 +82,48 @@ fn trace() -> Trace {
     let leaf = |label: &str, truth, subject: &Subject, fact: &'static str, reading| Trace {
         label: label.to_owned(),
         truth,
-        seen: Some(Seen { subject: subject.clone(), fact, reading: Arc::new(reading) }),
+        seen: Some(Seen {
+            subject: subject.clone(),
+            fact,
+            reading: Arc::new(reading),
+        }),
         kids: Vec::new(),
     };
     let text = |value: &str, source| Reading::known(Value::Text(value.to_owned()), source);
     let (fs, disk) = (Subject::mount("/srv"), Subject::device("sda"));
     let denied = Reading::unknown(Why::Denied, "reading /dev/sda").or_try(Remedy::RunAsRoot);
     let line = Source::line("/proc/self/mountinfo", 24);
-    let battery = leaf("controller.battery is healthy", Truth::Unknown, &disk, "controller.battery", denied);
+    let battery = leaf(
+        "controller.battery is healthy",
+        Truth::Unknown,
+        &disk,
+        "controller.battery",
+        denied,
+    );
     Trace {
         label: "all of".to_owned(),
         truth: Truth::True,
         seen: None,
         kids: vec![
-            leaf("mount.fstype is ext4", Truth::True, &fs, "mount.fstype", text("ext4", line.clone())),
+            leaf(
+                "mount.fstype is ext4",
+                Truth::True,
+                &fs,
+                "mount.fstype",
+                text("ext4", line.clone()),
+            ),
             Trace {
                 label: "any of".to_owned(),
                 truth: Truth::True,
                 seen: None,
                 kids: vec![
-                    leaf("mount.barrier is off", Truth::True, &fs, "mount.barrier", text("off", line)),
+                    leaf(
+                        "mount.barrier is off",
+                        Truth::True,
+                        &fs,
+                        "mount.barrier",
+                        text("off", line),
+                    ),
                     battery,
                 ],
             },
@@ -121,20 +155,27 @@ pub fn two_targets() -> Report {
 pub fn with_flush(flush: target::Flush) -> Report {
     let mut report = at_risk();
     let source = Source::derived(["mount.barrier"]);
-    report.facts.know(&sample::data(), &target::FLUSH, flush, source);
+    report
+        .facts
+        .know(&sample::data(), &target::FLUSH, flush, source);
     report
 }
 
 /// The targets of [`ordered`] as they are to be shown.
-pub const WORST_FIRST: [&str; 8] =
-    ["/srv/f", "/srv/g", "/srv/e", "/srv/c", "/srv/d", "/srv/h", "/srv/b", "/dev/a"];
+pub const WORST_FIRST: [&str; 8] = [
+    "/srv/f", "/srv/g", "/srv/e", "/srv/c", "/srv/d", "/srv/h", "/srv/b", "/dev/a",
+];
 
 /// A target in each state that the order knows, with long names.
 pub fn ordered() -> Report {
     use Standing::{AtRisk, Contradictory, Durable, Unproven};
     let (mut report, blank) = (at_risk(), sample::free_disk());
     let verdict = report.verdicts.remove(0);
-    let critical = report.findings.iter().find(|finding| finding.level == Level::Critical).cloned();
+    let critical = report
+        .findings
+        .iter()
+        .find(|finding| finding.level == Level::Critical)
+        .cloned();
     let (of_directory, of_disk) = (report.targets.remove(0), blank.targets);
     report.findings.clear();
     report.plans.clear();
@@ -152,7 +193,11 @@ pub fn ordered() -> Report {
         ("/srv/h", TargetKind::Directory, Some(Durable)),
     ] {
         let target = Subject::target(path);
-        let like = if kind.is_device() { of_disk.first() } else { Some(&of_directory) };
+        let like = if kind.is_device() {
+            of_disk.first()
+        } else {
+            Some(&of_directory)
+        };
         report.targets.extend(like.map(|like| TargetSummary {
             target: target.clone(),
             title: format!("{path} {}", "with a name that is too long ".repeat(5)),
@@ -160,11 +205,18 @@ pub fn ordered() -> Report {
             subjects: vec![target.clone()],
             ..like.clone()
         }));
-        report.verdicts.extend(standing.map(|standing| Verdict { target, standing, ..verdict.clone() }));
+        report.verdicts.extend(standing.map(|standing| Verdict {
+            target,
+            standing,
+            ..verdict.clone()
+        }));
     }
     // A free disk stays last whatever is found of it.
     for path in ["/srv/c", "/dev/a"] {
-        let finding = critical.clone().map(|finding| Finding { subject: Subject::target(path), ..finding });
+        let finding = critical.clone().map(|finding| Finding {
+            subject: Subject::target(path),
+            ..finding
+        });
         report.findings.extend(finding);
     }
     report
@@ -183,11 +235,12 @@ pub fn with(report: Report, size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-/// The differences with another kernel: no critical finding about barriers, another verdict, a step less and one more,
-/// and an option that only the real kernel would open.
+/// The differences with another kernel: no critical finding about barriers, another verdict, a step
+/// less and one more, and an option that only the real kernel would open.
 pub fn another_kernel() -> Supposed {
     let (real, mut then) = (at_risk(), at_risk());
-    then.findings.retain(|finding| finding.rule != "mount.ext4-nobarrier");
+    then.findings
+        .retain(|finding| finding.rule != "mount.ext4-nobarrier");
     then.findings.push(sample::finding(
         "ext4.option-ignored",
         &Subject::mount("/srv"),
@@ -195,12 +248,27 @@ pub fn another_kernel() -> Supposed {
         Vec::new(),
     ));
     then.verdicts[0].standing = Standing::Unproven;
-    then.plans[0].steps.retain(|step| step.advice.setting.name != "mount.options");
+    then.plans[0]
+        .steps
+        .retain(|step| step.advice.setting.name != "mount.options");
     let key = "kernel.release";
     let value = Value::Text("4.14.200".to_owned());
-    then.facts.know(&Subject::host(), &kernel::RELEASE, "4.14.200".to_owned(), Source::Assumed);
-    let follows = Source::Derived { of: vec![key.to_owned()], assumed: true };
-    then.facts.know(&Subject::host(), &kernel::VENDOR, "mainline".to_owned(), follows);
+    then.facts.know(
+        &Subject::host(),
+        &kernel::RELEASE,
+        "4.14.200".to_owned(),
+        Source::Assumed,
+    );
+    let follows = Source::Derived {
+        of: vec![key.to_owned()],
+        assumed: true,
+    };
+    then.facts.know(
+        &Subject::host(),
+        &kernel::VENDOR,
+        "mainline".to_owned(),
+        follows,
+    );
     let mut pretended = then.clone();
     let offer = Advice {
         own: Vec::new(),
@@ -215,11 +283,23 @@ pub fn another_kernel() -> Supposed {
         vec![offer],
     ));
     let really = real.facts.named(&Subject::host(), key).clone();
-    let assumed = vec![Assumed { subject: Subject::host(), fact: key.to_owned(), value, really }];
+    let assumed = vec![Assumed {
+        subject: Subject::host(),
+        fact: key.to_owned(),
+        value,
+        really,
+    }];
     let what_if = WhatIf::new(assumed, &real, &then, &pretended);
-    let suppositions =
-        vec![Supposition { subject: Subject::host(), fact: key, value: "4.14.200".to_owned() }];
-    Supposed { suppositions, what_if, report: then }
+    let suppositions = vec![Supposition {
+        subject: Subject::host(),
+        fact: key,
+        value: "4.14.200".to_owned(),
+    }];
+    Supposed {
+        suppositions,
+        what_if,
+        report: then,
+    }
 }
 
 /// Ends the job that runs.
@@ -236,36 +316,65 @@ pub fn progress(model: &mut Model, partial: Partial) {
 
 /// Presses keys, written by their names with spaces between.
 pub fn press(model: &mut Model, keys: &str) -> Vec<SideEffect> {
-    keys.split(' ').flat_map(|key| update(model, Msg::Key(KeyPress::named(key)))).collect()
+    keys.split(' ')
+        .flat_map(|key| update(model, Msg::Key(KeyPress::named(key))))
+        .collect()
 }
 
-/// A probe after so many rounds: the fewer, the wider the intervals; one of two open methods is settled by and by.
+/// A probe after so many rounds: the fewer, the wider the intervals; one of two open methods is
+/// settled by and by.
 pub fn measured(rounds: u32) -> Measurement {
     let mut found = sample::at_risk().probes.remove(0).measurement;
     let error = 0.5 / f64::from(rounds).sqrt();
-    let open_sync = MethodResult { method: Method::OpenSync, ..found.methods[2].clone() };
+    let open_sync = MethodResult {
+        method: Method::OpenSync,
+        ..found.methods[2].clone()
+    };
     found.methods.insert(3, open_sync);
-    for row in found.methods.iter_mut().filter_map(|row| row.paced.as_mut()) {
+    for row in found
+        .methods
+        .iter_mut()
+        .filter_map(|row| row.paced.as_mut())
+    {
         let us = row.median_us.value;
-        row.median_us = Estimate { value: us, low: us * (1.0 - error), high: us * (1.0 + error) };
+        row.median_us = Estimate {
+            value: us,
+            low: us * (1.0 - error),
+            high: us * (1.0 + error),
+        };
         row.quantiles_us = (1..=64)
             .map(|step| f64::from(step) / 64.0)
             .map(|share| us * (0.82 + 0.36 * share + 0.6 * share.powi(8)))
             .collect();
-        row.rounds_us = (0..rounds).map(|i| us * (1.0 + f64::from(i / 3 * i % 23) / 40.0)).collect();
+        row.rounds_us = (0..rounds)
+            .map(|i| us * (1.0 + f64::from(i / 3 * i % 23) / 40.0))
+            .collect();
     }
-    found.comparisons = [(Method::OpenDatasync, 1.6), (Method::Fsync, -90.0), (Method::OpenSync, -90.0)]
-        .map(|(method, gain)| {
-            let half = 200.0 * error / f64::from(rounds).sqrt();
-            let settled = match (half < 5.0, gain > 0.0) {
-                (false, true) => Conclusion::NotSettled,
-                (true, true) => Conclusion::NoMeaningfulDifference,
-                (_, false) => Conclusion::Settled,
-            };
-            let gain_percent = Estimate { value: gain, low: gain - half, high: gain + half };
-            Comparison { method, against: Method::Fdatasync, gain_percent, settled }
-        })
-        .to_vec();
+    found.comparisons = [
+        (Method::OpenDatasync, 1.6),
+        (Method::Fsync, -90.0),
+        (Method::OpenSync, -90.0),
+    ]
+    .map(|(method, gain)| {
+        let half = 200.0 * error / f64::from(rounds).sqrt();
+        let settled = match (half < 5.0, gain > 0.0) {
+            (false, true) => Conclusion::NotSettled,
+            (true, true) => Conclusion::NoMeaningfulDifference,
+            (_, false) => Conclusion::Settled,
+        };
+        let gain_percent = Estimate {
+            value: gain,
+            low: gain - half,
+            high: gain + half,
+        };
+        Comparison {
+            method,
+            against: Method::Fdatasync,
+            gain_percent,
+            settled,
+        }
+    })
+    .to_vec();
     found.rounds = rounds;
     found.seconds = f64::from(rounds) / 10.0;
     found
@@ -280,7 +389,9 @@ pub fn with_probe(measurement: Measurement) -> Report {
 
 /// Progress of a probe after so many rounds.
 pub fn round(round: u32) -> Partial {
-    let shape = [3_u64, 40, 210, 380, 260, 120, 60, 22, 9, 4, 0, 1, 0, 0, 2, 1];
+    let shape = [
+        3_u64, 40, 210, 380, 260, 120, 60, 22, 9, 4, 0, 1, 0, 0, 2, 1,
+    ];
     let up_to = |i: i32| 128.0 * 2_f64.powf(f64::from(i) / 4.0);
     Partial::Probing(Box::new(Progress {
         phase: Phase::Rounds,
@@ -289,7 +400,10 @@ pub fn round(round: u32) -> Partial {
         share: f64::from(round) / 100.0,
         left_seconds: 10.0 - f64::from(round) / 10.0,
         so_far: Some(measured(round)),
-        histogram: (0..).zip(shape).map(|(i, count)| (up_to(i), count * u64::from(round))).collect(),
+        histogram: (0..)
+            .zip(shape)
+            .map(|(i, count)| (up_to(i), count * u64::from(round)))
+            .collect(),
     }))
 }
 
@@ -298,10 +412,16 @@ pub fn click(model: &mut Model, on: &str) -> Vec<SideEffect> {
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
     model.hits = frame::draw(model, &mut buffer);
     let shown = text(&buffer);
-    let found = shown.lines().zip(0_u16..).find_map(|(line, row)| Some((line.split_once(on)?.0, row)));
+    let found = shown
+        .lines()
+        .zip(0_u16..)
+        .find_map(|(line, row)| Some((line.split_once(on)?.0, row)));
     let (before, row) = found.unwrap_or_else(|| panic!("{on} is not on the screen:\n{shown}"));
     let column = u16::try_from(before.chars().count()).unwrap();
-    update(model, Msg::Mouse(Pointed::Click, Position::new(column, row)))
+    update(
+        model,
+        Msg::Mouse(Pointed::Click, Position::new(column, row)),
+    )
 }
 
 /// The picture of the screen.
@@ -323,7 +443,8 @@ pub fn text(buffer: &Buffer) -> String {
     out
 }
 
-/// A picture as lines of text, under each that has any the styles as one letter per cell, and what the letters mean.
+/// A picture as lines of text, under each that has any the styles as one letter per cell, and what
+/// the letters mean.
 pub fn styled(buffer: &Buffer) -> String {
     let width = usize::from(buffer.area.width).max(1);
     let mut legend: Vec<String> = Vec::new();
@@ -348,16 +469,21 @@ fn letter(cell: &ratatui::buffer::Cell, legend: &mut Vec<String>) -> char {
         return ' ';
     }
     let meaning = format!("{:?} on {:?} {:?}", cell.fg, cell.bg, cell.modifier);
-    let at = legend.iter().position(|known| *known == meaning).unwrap_or_else(|| {
-        legend.push(meaning);
-        legend.len() - 1
-    });
+    let at = legend
+        .iter()
+        .position(|known| *known == meaning)
+        .unwrap_or_else(|| {
+            legend.push(meaning);
+            legend.len() - 1
+        });
     ('a'..='z').nth(at).unwrap_or('?')
 }
 
 /// A document, as the worker would make one.
 pub fn document() -> String {
-    (1..=40).fold("The report as text.\n\n".to_owned(), |text, i| text + &format!("line {i} of it\n"))
+    (1..=40).fold("The report as text.\n\n".to_owned(), |text, i| {
+        text + &format!("line {i} of it\n")
+    })
 }
 
 /// The screen that exports, with the first document open.
@@ -400,7 +526,10 @@ const FILE: &str = "/root/walwise-db7-srv-pg-15-main.txt";
 pub fn wanting(size: (u16, u16), theme: Theme) -> Model {
     let mut model = with(sample::free_disk(), size, theme);
     press(&mut model, "f home enter");
-    finish(&mut model, JobResult::Report(Box::new(sample::wanting(NewFilesystem::Ext4))));
+    finish(
+        &mut model,
+        JobResult::Report(Box::new(sample::wanting(NewFilesystem::Ext4))),
+    );
     model
 }
 
@@ -414,10 +543,17 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
     let mut planned = session(at_risk(), "p");
     finish(
         &mut planned,
-        JobResult::Plan(vec!["Writes 16 MiB in /srv/.walwise, at most 10 s.".to_owned(); 3]),
+        JobResult::Plan(vec![
+            "Writes 16 MiB in /srv/.walwise, at most 10 s."
+                .to_owned();
+            3
+        ]),
     );
     let mut refused = session(at_risk(), "p");
-    finish(&mut refused, JobResult::Failed("less than 5 % of /srv is free".to_owned()));
+    finish(
+        &mut refused,
+        JobResult::Failed("less than 5 % of /srv is free".to_owned()),
+    );
     let mut probing = planned.clone();
     press(&mut probing, "y");
     progress(&mut probing, round(12));
@@ -426,20 +562,38 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
     let mut unmeasured = at_risk();
     unmeasured.probes.clear();
     let mut before = session(unmeasured, "3 p");
-    finish(&mut before, JobResult::Plan(PLAN.map(str::to_owned).to_vec()));
+    finish(
+        &mut before,
+        JobResult::Plan(PLAN.map(str::to_owned).to_vec()),
+    );
     let mut done = probing.clone();
-    finish(&mut done, JobResult::Report(Box::new(with_probe(measured(71)))));
+    finish(
+        &mut done,
+        JobResult::Report(Box::new(with_probe(measured(71)))),
+    );
     let mut cancelled = probing.clone();
     press(&mut cancelled, "c");
-    let cut = Measurement { cancelled: true, ..measured(12) };
+    let cut = Measurement {
+        cancelled: true,
+        ..measured(12)
+    };
     finish(&mut cancelled, JobResult::Report(Box::new(with_probe(cut))));
     let mut failed = begun(size, theme);
-    finish(&mut failed, JobResult::Failed("this is a bug in walwise".to_owned()));
+    finish(
+        &mut failed,
+        JobResult::Failed("this is a bug in walwise".to_owned()),
+    );
     let supposing = session(at_risk(), "w k e r n enter 6 enter");
     let mut mistaken = supposing.clone();
-    finish(&mut mistaken, JobResult::Failed("kernel.release is text, and `6` is not".to_owned()));
+    finish(
+        &mut mistaken,
+        JobResult::Failed("kernel.release is text, and `6` is not".to_owned()),
+    );
     let mut supposed = supposing.clone();
-    finish(&mut supposed, JobResult::Supposed(Box::new(another_kernel())));
+    finish(
+        &mut supposed,
+        JobResult::Supposed(Box::new(another_kernel())),
+    );
     let seen = |model: &Model, keys: &str| {
         let mut model = model.clone();
         press(&mut model, keys);
@@ -457,8 +611,18 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("naming a file", naming),
         ("saving a file", waiting),
         ("naming a file again", saving(size, theme, failing)),
-        ("replacing a file", saving(size, theme, JobResult::Saved(Saved::Exists(FILE.to_owned())))),
-        ("saved", saving(size, theme, JobResult::Saved(Saved::At(FILE.to_owned())))),
+        (
+            "replacing a file",
+            saving(
+                size,
+                theme,
+                JobResult::Saved(Saved::Exists(FILE.to_owned())),
+            ),
+        ),
+        (
+            "saved",
+            saving(size, theme, JobResult::Saved(Saved::At(FILE.to_owned()))),
+        ),
         ("beginning", begun(size, theme)),
         ("failed", failed),
         ("empty", session(empty(), "esc")),
@@ -476,12 +640,21 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("supposed", supposed.clone()),
         ("supposed advice", seen(&supposed, "4 enter j enter")),
         ("supposed probe", seen(&supposed, "3")),
-        ("storage unfolded", session(at_risk(), "2 enter j enter j j j enter")),
+        (
+            "storage unfolded",
+            session(at_risk(), "2 enter j enter j j j enter"),
+        ),
         ("storage filtered", session(at_risk(), "2 / c a c h e")),
-        ("storage of a free disk", session(sample::free_disk(), "2 enter j enter")),
+        (
+            "storage of a free disk",
+            session(sample::free_disk(), "2 enter j enter"),
+        ),
         ("only what is unknown", session(at_risk(), "2 u enter")),
         ("rules", session(at_risk(), "5 j enter")),
-        ("rules filtered", session(at_risk(), "5 / n o t enter enter")),
+        (
+            "rules filtered",
+            session(at_risk(), "5 / n o t enter enter"),
+        ),
         ("which target", session(two_targets(), "t")),
         ("help", session(at_risk(), "?")),
         ("help filtered", session(at_risk(), "? p r o")),

@@ -45,7 +45,8 @@ impl ScreenId {
     /// The key that opens it.
     pub fn digit(self) -> &'static str {
         let mut tabs = Self::ALL.into_iter().zip(DIGITS);
-        tabs.find_map(|(screen, digit)| (screen == self).then_some(digit)).unwrap_or_default()
+        tabs.find_map(|(screen, digit)| (screen == self).then_some(digit))
+            .unwrap_or_default()
     }
 
     /// Whether it has so much that one has to look for things; it then looks in more than it shows.
@@ -53,7 +54,8 @@ impl ScreenId {
         matches!(self, Self::Storage | Self::Rules)
     }
 
-    /// Whether it shows something else when another line is selected, as a pane beside its list does.
+    /// Whether it shows something else when another line is selected, as a pane beside its list
+    /// does.
     pub fn follows_selection(self) -> bool {
         self == Self::Storage
     }

@@ -1,7 +1,7 @@
 //! A drawn screen as SVG: deterministic, without scripts, fonts or external resources.
 //!
-//! Every run of text declares its length and starts at its first cell, so that columns stay aligned in any font. Lines
-//! and bars are drawn as shapes, because fonts leave gaps between them.
+//! Every run of text declares its length and starts at its first cell, so that columns stay aligned
+//! in any font. Lines and bars are drawn as shapes, because fonts leave gaps between them.
 
 use std::fmt::Write as _;
 
@@ -56,29 +56,40 @@ struct CellRun<'a> {
     like: &'a Cell,
 }
 
-/// A row in runs; gaps of two blanks and signs that fonts draw in widths of their own begin a new one.
+/// A row in runs; gaps of two blanks and signs that fonts draw in widths of their own begin a new
+/// one.
 fn runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
     let mut runs: Vec<CellRun<'_>> = Vec::new();
     let mut column = 0u16;
     let mut covered = 0usize;
     for cell in cells {
         // The second half of a wide character has a cell of its own, with nothing in it.
-        let (symbol, wide) =
-            if covered > 0 { ("", 0) } else { (cell.symbol(), cell.symbol().width().max(1)) };
+        let (symbol, wide) = if covered > 0 {
+            ("", 0)
+        } else {
+            (cell.symbol(), cell.symbol().width().max(1))
+        };
         covered = covered.max(wide).saturating_sub(1);
         let is_plain = |text: &str| text.chars().all(|c| c.is_ascii() || "·–—…µ×".contains(c));
         let joins = runs.last().is_some_and(|run| {
             let alike = look(run.like) == look(cell);
             let gap = symbol == " " && run.text.ends_with(' ') && background(run.like).is_none();
             let same_bar = is_wide_as_it_likes(symbol) && run.text.ends_with(symbol);
-            alike && !gap && (symbol.is_empty() || same_bar || (is_plain(&run.text) && is_plain(symbol)))
+            alike
+                && !gap
+                && (symbol.is_empty() || same_bar || (is_plain(&run.text) && is_plain(symbol)))
         });
         match runs.last_mut() {
             Some(run) if joins => {
                 run.text.push_str(symbol);
                 run.columns = run.columns.saturating_add(1);
             }
-            _ => runs.push(CellRun { at: column, columns: 1, text: symbol.to_owned(), like: cell }),
+            _ => runs.push(CellRun {
+                at: column,
+                columns: 1,
+                text: symbol.to_owned(),
+                like: cell,
+            }),
         }
         column = column.saturating_add(1);
     }
@@ -125,7 +136,9 @@ fn is_wide_as_it_likes(symbol: &str) -> bool {
 fn dots(symbol: char, left: f32, top: f32) -> Option<String> {
     const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
     const DOT: f32 = 2.0;
-    let dots = u32::from(symbol).checked_sub(0x2800).filter(|dots| *dots < 0x100)?;
+    let dots = u32::from(symbol)
+        .checked_sub(0x2800)
+        .filter(|dots| *dots < 0x100)?;
     let mut path = String::new();
     for (x, column) in (0_u8..).zip(BITS) {
         for (y, _) in (0_u8..).zip(column).filter(|(_, bit)| dots & bit != 0) {
@@ -141,18 +154,31 @@ fn dots(symbol: char, left: f32, top: f32) -> Option<String> {
 fn shape(text: &str, left: f32, top: f32) -> Option<String> {
     let symbol = text.chars().next()?.to_string();
     let wide = text.chars().count() as f32 * WIDE;
-    if let Some(eighths) = (1u8..).zip(BARS).find_map(|(n, bar)| (bar == symbol).then_some(n)) {
+    if let Some(eighths) = (1u8..)
+        .zip(BARS)
+        .find_map(|(n, bar)| (bar == symbol).then_some(n))
+    {
         let high = HIGH * f32::from(eighths) / 8.0;
         let from = top + HIGH - high;
-        return Some(format!("M{left:.1} {from:.1}h{wide:.1}v{high:.1}h-{wide:.1}z"));
+        return Some(format!(
+            "M{left:.1} {from:.1}h{wide:.1}v{high:.1}h-{wide:.1}z"
+        ));
     }
-    if let Some(path) = text.chars().next().and_then(|symbol| dots(symbol, left, top)) {
+    if let Some(path) = text
+        .chars()
+        .next()
+        .and_then(|symbol| dots(symbol, left, top))
+    {
         return Some(path);
     }
     if symbol == "┊" {
         let x = left + WIDE / 2.0 - 1.0;
-        let dash =
-            |part: u8| format!("M{x:.1} {:.1}v3h2v-3z", (HIGH / 3.0).mul_add(f32::from(part), top + 1.0));
+        let dash = |part: u8| {
+            format!(
+                "M{x:.1} {:.1}v3h2v-3z",
+                (HIGH / 3.0).mul_add(f32::from(part), top + 1.0)
+            )
+        };
         return Some((0..3).map(dash).collect());
     }
     let ([to_left, to_right, up, down], thick) = match heavy(&symbol) {
@@ -222,7 +248,11 @@ fn background(cell: &Cell) -> Option<&'static str> {
 fn style(cell: &Cell) -> String {
     let mut style = String::new();
     let reversed = cell.modifier.contains(Modifier::REVERSED);
-    let ink = if reversed { Some(colour(cell.bg).unwrap_or(PAPER)) } else { colour(cell.fg) };
+    let ink = if reversed {
+        Some(colour(cell.bg).unwrap_or(PAPER))
+    } else {
+        colour(cell.fg)
+    };
     if let Some(ink) = ink {
         let _ = write!(style, " fill=\"{ink}\"");
     }
@@ -298,15 +328,26 @@ mod tests {
             buffer.set_string(20, 0, "▸ y", Style::default());
         });
         let found = texts(&picture);
-        let expected =
-            [(1.0, "a &lt;b&gt; &amp; c"), (14.0, "日"), (16.0, "本"), (18.0, "x"), (20.0, "▸"), (22.0, "y")];
-        assert_eq!(found, expected.map(|(column, text)| (column, text.to_owned())));
+        let expected = [
+            (1.0, "a &lt;b&gt; &amp; c"),
+            (14.0, "日"),
+            (16.0, "本"),
+            (18.0, "x"),
+            (20.0, "▸"),
+            (22.0, "y"),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(column, text)| (column, text.to_owned()))
+        );
         assert!(picture.contains("<title>&lt;test&gt;</title>"), "{picture}");
     }
 
     #[test]
     fn lines_and_bars_are_drawn() {
-        let picture = drawn(9, |buffer| buffer.set_string(0, 0, "├──▃▃█ ──", Style::default()));
+        let picture = drawn(9, |buffer| {
+            buffer.set_string(0, 0, "├──▃▃█ ──", Style::default());
+        });
         assert_eq!(picture.matches("<path").count(), 5, "{picture}");
         assert!(picture.contains("h16.8v6.4h-16.8z"), "{picture}");
         assert_eq!(texts(&picture), []);
@@ -314,7 +355,9 @@ mod tests {
 
     #[test]
     fn rails_and_dots_are_drawn() {
-        let picture = drawn(9, |buffer| buffer.set_string(0, 0, "┏━━┊⣀⡇", Style::default()));
+        let picture = drawn(9, |buffer| {
+            buffer.set_string(0, 0, "┏━━┊⣀⡇", Style::default());
+        });
         assert_eq!(picture.matches("<path").count(), 5, "{picture}");
         assert_eq!(picture.matches("h2v2h-2z").count(), 2 + 4, "{picture}");
         assert_eq!(texts(&picture), []);
@@ -324,7 +367,13 @@ mod tests {
     fn what_is_reversed_has_ink_and_paper_changed() {
         let style = Style::default().add_modifier(Modifier::REVERSED);
         let picture = drawn(4, |buffer| buffer.set_string(0, 0, "ab", style));
-        assert!(picture.contains(&format!("width=\"16.8\" height=\"17\" fill=\"{INK}\"")), "{picture}");
-        assert!(picture.contains(&format!("fill=\"{PAPER}\">ab")), "{picture}");
+        assert!(
+            picture.contains(&format!("width=\"16.8\" height=\"17\" fill=\"{INK}\"")),
+            "{picture}"
+        );
+        assert!(
+            picture.contains(&format!("fill=\"{PAPER}\">ab")),
+            "{picture}"
+        );
     }
 }

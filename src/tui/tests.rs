@@ -10,7 +10,8 @@ mod overview;
 mod rules;
 mod session;
 mod sizes {
-    //! Drawing at every size that a terminal may have. The sizes are distributed among the processors by width.
+    //! Drawing at every size that a terminal may have. The sizes are distributed among the
+    //! processors by width.
 
     use std::num::NonZero;
     use std::ops::RangeInclusive;
@@ -23,7 +24,10 @@ mod sizes {
     use crate::tui::sample::{RICH, begun, picture, states};
 
     /// The widest and the highest terminal.
-    const MOST: Size = Size { width: 200, height: 60 };
+    const MOST: Size = Size {
+        width: 200,
+        height: 60,
+    };
 
     /// One session of each screen that has much to show, by its name in [`states`].
     const SCREENS: [&str; 6] = [
@@ -48,7 +52,9 @@ mod sizes {
                 }
             }
         };
-        thread::scope(|scope| (0..threads).for_each(|first| drop(scope.spawn(move || part(first)))));
+        thread::scope(|scope| {
+            (0..threads).for_each(|first| drop(scope.spawn(move || part(first))));
+        });
     }
 
     #[test]
@@ -57,16 +63,25 @@ mod sizes {
         let all: Vec<u16> = (0..=MOST.height).collect();
         // Below the least size there is one picture, whatever the session.
         draw(&[begun((80, 24), RICH)], 0..=MOST.width, &all);
-        let screens = states((80, 24), RICH).into_iter().filter(|(name, _)| SCREENS.contains(name));
+        let screens = states((80, 24), RICH)
+            .into_iter()
+            .filter(|(name, _)| SCREENS.contains(name));
         let screens: Vec<Model> = screens.map(|(_, model)| model).collect();
         assert_eq!(screens.len(), SCREENS.len());
-        draw(&screens, LEAST.width..=MOST.width, &all[usize::from(LEAST.height)..]);
+        draw(
+            &screens,
+            LEAST.width..=MOST.width,
+            &all[usize::from(LEAST.height)..],
+        );
     }
 
     #[test]
     #[ignore = "exhaustive"]
     fn whatever_goes_on_every_width_and_every_height_is_drawn() {
-        let sessions: Vec<Model> = states((80, 24), RICH).into_iter().map(|(_, model)| model).collect();
+        let sessions: Vec<Model> = states((80, 24), RICH)
+            .into_iter()
+            .map(|(_, model)| model)
+            .collect();
         draw(&sessions, LEAST.width..=130, &[LEAST.height, 30]);
         let all: Vec<u16> = (LEAST.height..=MOST.height).collect();
         for width in [LEAST.width, 120] {
@@ -86,8 +101,8 @@ use super::job::{Job, JobResult, Partial};
 use super::model::{Model, Overlay};
 use super::msg::{Exit, Msg, SideEffect};
 use super::sample::{
-    RICH, WORST_FIRST, at_risk, begun, empty, finish, measured, ordered, picture, press, progress, round,
-    states, styled, text, two_targets, with, with_flush, with_probe,
+    RICH, WORST_FIRST, at_risk, begun, empty, finish, measured, ordered, picture, press, progress,
+    round, states, styled, text, two_targets, with, with_flush, with_probe,
 };
 use super::screen_id::ScreenId;
 use super::theme::Theme;
@@ -98,8 +113,14 @@ use crate::measure::{Measurement, Progress};
 use crate::report::{Report, sample};
 use crate::rules::Level;
 
-const PLAIN: Theme = Theme { colour: false, ascii: false };
-const ASCII: Theme = Theme { colour: false, ascii: true };
+const PLAIN: Theme = Theme {
+    colour: false,
+    ascii: false,
+};
+const ASCII: Theme = Theme {
+    colour: false,
+    ascii: true,
+};
 
 fn shown(model: &Model) -> String {
     text(&picture(model))
@@ -128,10 +149,16 @@ fn keys_work_at_every_size() {
 #[test]
 fn the_footer_always_says_how_to_get_help_and_leave() {
     for width in [60, 80, 120] {
-        for (name, model) in states((width, 24), RICH).into_iter().filter(|(_, m)| !types(m)) {
+        for (name, model) in states((width, 24), RICH)
+            .into_iter()
+            .filter(|(_, m)| !types(m))
+        {
             let screen = shown(&model);
             let footer = screen.lines().last().unwrap().to_owned();
-            assert!(footer.contains("? help") && footer.contains("q quit"), "{name}: {footer}");
+            assert!(
+                footer.contains("? help") && footer.contains("q quit"),
+                "{name}: {footer}"
+            );
         }
     }
 }
@@ -142,7 +169,10 @@ fn pictures_of_the_rest() {
     progress(&mut collecting, Partial::Reading("mounts".to_owned()));
     insta::assert_snapshot!("collecting", shown(&collecting));
     insta::assert_snapshot!("empty", shown(&with(empty(), (80, 24), RICH)));
-    insta::assert_snapshot!("free_disk", shown(&with(sample::free_disk(), (80, 24), RICH)));
+    insta::assert_snapshot!(
+        "free_disk",
+        shown(&with(sample::free_disk(), (80, 24), RICH))
+    );
     for (name, model) in states((80, 24), RICH) {
         if ["help", "help filtered", "probe refused"].contains(&name) {
             insta::assert_snapshot!(name.replace(' ', "_"), shown(&model));
@@ -170,7 +200,11 @@ fn what_is_undecided_has_its_level_in_question() {
         .take(1)
         .collect();
     assert_eq!(levels, ["critical?"], "{screen}");
-    assert_eq!(screen.matches('?').count(), 2, "only there, and help: {screen}");
+    assert_eq!(
+        screen.matches('?').count(),
+        2,
+        "only there, and help: {screen}"
+    );
 }
 
 #[test]
@@ -178,7 +212,11 @@ fn enter_on_a_thing_to_do_opens_its_reasons() {
     let mut model = with(at_risk(), (120, 40), RICH);
     press(&mut model, "n n n enter");
     assert_eq!(model.screen, ScreenId::Advice);
-    assert!(shown(&model).contains("Because of what boot.ext4-nobarrier says."), "{}", shown(&model));
+    assert!(
+        shown(&model).contains("Because of what boot.ext4-nobarrier says."),
+        "{}",
+        shown(&model)
+    );
     press(&mut model, "esc");
     assert!(!shown(&model).contains("Because of what"));
     press(&mut model, "esc");
@@ -205,7 +243,13 @@ fn whatever_is_on_a_page_can_be_reached() {
             }
         }
     }
-    for said in ["lazytime", "kernel.fsync-errors", "ext4.fast-commit", "commit waits 100", "undo"] {
+    for said in [
+        "lazytime",
+        "kernel.fsync-errors",
+        "ext4.fast-commit",
+        "commit waits 100",
+        "undo",
+    ] {
         assert!(seen.contains(said), "{said}");
     }
 }
@@ -214,12 +258,18 @@ fn whatever_is_on_a_page_can_be_reached() {
 fn y_copies_the_commands_of_the_selected_step() {
     let mut model = with(at_risk(), (120, 40), RICH);
     press(&mut model, "4 j");
-    let copied = vec![SideEffect::Copy("mount -o remount,barrier=1,noatime /srv".to_owned())];
+    let copied = vec![SideEffect::Copy(
+        "mount -o remount,barrier=1,noatime /srv".to_owned(),
+    )];
     assert_eq!(press(&mut model, "y"), copied);
     assert!(shown(&model).contains("clipboard"));
     press(&mut model, "g");
     let line = "walwise check /srv/pg/15/main --no-probe --format fstab".to_owned();
-    assert_eq!(press(&mut model, "y"), [SideEffect::Copy(line)], "every step has a command");
+    assert_eq!(
+        press(&mut model, "y"),
+        [SideEffect::Copy(line)],
+        "every step has a command"
+    );
 }
 
 #[test]
@@ -229,18 +279,33 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     assert!(
         matches!(&press(&mut model, "p")[..], [SideEffect::Start(_, Job::PlanProbe(of))] if *of == target)
     );
-    finish(&mut model, JobResult::Plan(vec!["Writes 16 MiB.".to_owned()]));
+    finish(
+        &mut model,
+        JobResult::Plan(vec!["Writes 16 MiB.".to_owned()]),
+    );
     assert!(matches!(model.overlay, Some(Overlay::Confirm { .. })));
     assert_eq!(press(&mut model, "n"), [], "nothing is written");
     press(&mut model, "p");
-    finish(&mut model, JobResult::Plan(vec!["Writes 16 MiB.".to_owned()]));
+    finish(
+        &mut model,
+        JobResult::Plan(vec!["Writes 16 MiB.".to_owned()]),
+    );
     let started = press(&mut model, "y");
-    let [SideEffect::Start(job, Job::Probe(of))] = &started[..] else { panic!("{started:?}") };
+    let [SideEffect::Start(job, Job::Probe(of))] = &started[..] else {
+        panic!("{started:?}")
+    };
     assert_eq!(*of, target);
     progress(&mut model, round(3));
-    assert_eq!(model.screen, ScreenId::Probe, "whoever starts it wants to see it");
+    assert_eq!(
+        model.screen,
+        ScreenId::Probe,
+        "whoever starts it wants to see it"
+    );
     let screen = shown(&model);
-    assert!(screen.contains("measuring, round 3, at most 9.7 s left"), "{screen}");
+    assert!(
+        screen.contains("measuring, round 3, at most 9.7 s left"),
+        "{screen}"
+    );
     assert!(screen.contains("so far, against fdatasync: "), "{screen}");
     press(&mut model, "1");
     let mut higher = model.clone();
@@ -249,29 +314,50 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     assert_eq!(press(&mut model, "p"), [], "one at a time");
     assert_eq!(press(&mut model, "esc"), [SideEffect::Cancel(*job)]);
     assert_eq!(press(&mut model, "c"), [], "it is stopping already");
-    let cut = Measurement { cancelled: true, ..measured(3) };
+    let cut = Measurement {
+        cancelled: true,
+        ..measured(3)
+    };
     finish(&mut model, JobResult::Report(Box::new(with_probe(cut))));
     assert_eq!(model.data.activity, Activity::Idle);
     assert!(shown(&model).contains("cancelled, results kept"));
     press(&mut model, "3");
     let screen = shown(&model);
-    assert!(screen.contains("3 rounds in 0.3 s") && screen.contains("partial results kept"), "{screen}");
-    assert!(matches!(&press(&mut model, "p")[..], [SideEffect::Start(_, Job::PlanProbe(_))]), "and again");
+    assert!(
+        screen.contains("3 rounds in 0.3 s") && screen.contains("partial results kept"),
+        "{screen}"
+    );
+    assert!(
+        matches!(
+            &press(&mut model, "p")[..],
+            [SideEffect::Start(_, Job::PlanProbe(_))]
+        ),
+        "and again"
+    );
 }
 
 #[test]
 fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
     let mut model = with(at_risk(), (80, 24), RICH);
     press(&mut model, "p");
-    finish(&mut model, JobResult::Failed("less than 5 % of /srv is free".to_owned()));
+    finish(
+        &mut model,
+        JobResult::Failed("less than 5 % of /srv is free".to_owned()),
+    );
     assert!(shown(&model).contains("less than 5 % of /srv is free"));
     assert_eq!(press(&mut model, "y"), [], "it cannot be started");
     press(&mut model, "esc p");
     finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
     press(&mut model, "y");
-    finish(&mut model, JobResult::Failed("this is a bug in walwise: index 7".to_owned()));
+    finish(
+        &mut model,
+        JobResult::Failed("this is a bug in walwise: index 7".to_owned()),
+    );
     assert!(shown(&model).contains("the probe failed: this is a bug in walwise: index 7"));
-    assert!(shown(&model).contains("is meaningfully faster here than"), "so does what was measured before");
+    assert!(
+        shown(&model).contains("is meaningfully faster here than"),
+        "so does what was measured before"
+    );
     press(&mut model, "1");
     assert!(shown(&model).contains("AT RISK"), "what was known stays");
 }
@@ -292,9 +378,15 @@ fn what_cannot_be_measured_says_so() {
 fn news_of_a_job_that_was_superseded_is_dropped() {
     let mut model = with(at_risk(), (80, 24), RICH);
     press(&mut model, "r");
-    update(&mut model, Msg::Done(1, JobResult::Report(Box::new(empty()))));
+    update(
+        &mut model,
+        Msg::Done(1, JobResult::Report(Box::new(empty()))),
+    );
     assert!(shown(&model).contains("AT RISK"));
-    assert!(model.data.activity.job().is_some(), "the second one still runs");
+    assert!(
+        model.data.activity.job().is_some(),
+        "the second one still runs"
+    );
 }
 
 #[test]
@@ -319,16 +411,29 @@ fn figures_without_flushes_are_not_those_of_durable_commits() {
         let said = flush == Flush::Suppressed;
         let mut model = with(with_flush(flush), (60, 60), RICH);
         // The price in a line says it shorter.
-        assert_eq!(shown(&model).contains("without a flush"), said, "{flush}:\n{}", shown(&model));
+        assert_eq!(
+            shown(&model).contains("without a flush"),
+            said,
+            "{flush}:\n{}",
+            shown(&model)
+        );
         press(&mut model, "p");
         finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
         press(&mut model, "y");
         progress(&mut model, round(3));
-        assert_eq!(shown(&model).contains(SAID), said, "{flush}:\n{}", shown(&model));
+        assert_eq!(
+            shown(&model).contains(SAID),
+            said,
+            "{flush}:\n{}",
+            shown(&model)
+        );
     }
     let mut unmeasured = with_flush(Flush::Suppressed);
     unmeasured.probes.clear();
-    assert!(!shown(&with(unmeasured, (60, 40), RICH)).contains(SAID), "there are no figures");
+    assert!(
+        !shown(&with(unmeasured, (60, 40), RICH)).contains(SAID),
+        "there are no figures"
+    );
 }
 
 #[test]
@@ -336,11 +441,18 @@ fn the_worst_target_comes_first_until_another_is_chosen() {
     let (mut model, order) = (with(ordered(), (60, 24), RICH), WORST_FIRST);
     for (place, path) in order.iter().enumerate() {
         let header = shown(&model).lines().nth(1).unwrap().to_owned();
-        assert!(header.contains(&format!(" {}/{} ", place + 1, order.len())), "{header}");
+        assert!(
+            header.contains(&format!(" {}/{} ", place + 1, order.len())),
+            "{header}"
+        );
         assert_eq!(model.data.focus.target, Some(Subject::target(*path)));
         press(&mut model, "]");
     }
-    assert_eq!(model.data.focus.target, Some(Subject::target(order[0])), "round and round");
+    assert_eq!(
+        model.data.focus.target,
+        Some(Subject::target(order[0])),
+        "round and round"
+    );
 }
 
 #[test]
@@ -349,9 +461,15 @@ fn what_was_shown_while_reading_was_not_chosen() {
     let mut early = ordered();
     early.verdicts.clear();
     progress(&mut model, Partial::Report(Box::new(early)));
-    assert_ne!(model.data.focus.target, Some(Subject::target(WORST_FIRST[0])));
+    assert_ne!(
+        model.data.focus.target,
+        Some(Subject::target(WORST_FIRST[0]))
+    );
     finish(&mut model, JobResult::Report(Box::new(ordered())));
-    assert_eq!(model.data.focus.target, Some(Subject::target(WORST_FIRST[0])));
+    assert_eq!(
+        model.data.focus.target,
+        Some(Subject::target(WORST_FIRST[0]))
+    );
 }
 
 #[test]
@@ -361,9 +479,14 @@ fn whoever_probes_a_target_sees_what_was_measured_of_it() {
     finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
     press(&mut model, "y");
     let mut after = ordered();
-    after.verdicts.retain(|verdict| verdict.target != Subject::target(WORST_FIRST[0]));
+    after
+        .verdicts
+        .retain(|verdict| verdict.target != Subject::target(WORST_FIRST[0]));
     finish(&mut model, JobResult::Report(Box::new(after)));
-    assert_eq!(model.data.focus.target, Some(Subject::target(WORST_FIRST[0])));
+    assert_eq!(
+        model.data.focus.target,
+        Some(Subject::target(WORST_FIRST[0]))
+    );
 }
 
 /// Starts a probe of the database at risk.
@@ -378,24 +501,42 @@ fn probing(report: Report) -> Model {
 #[test]
 fn figures_stand_until_fresher_ones_come_and_the_histogram_stays_after_the_end() {
     let mut model = probing(at_risk());
-    assert!(!shown(&model).contains("p99"), "figures of a probe before are not those of this one");
+    assert!(
+        !shown(&model).contains("p99"),
+        "figures of a probe before are not those of this one"
+    );
     progress(&mut model, round(12));
     assert!(shown(&model).contains("Times   13 344 commits"));
-    let Partial::Probing(without) = round(13) else { panic!() };
+    let Partial::Probing(without) = round(13) else {
+        panic!()
+    };
     progress(
         &mut model,
-        Partial::Probing(Box::new(Progress { so_far: None, histogram: Vec::new(), ..*without })),
+        Partial::Probing(Box::new(Progress {
+            so_far: None,
+            histogram: Vec::new(),
+            ..*without
+        })),
     );
     let screen = shown(&model);
-    assert!(screen.contains("round 13") && screen.contains("Times   13 344 commits"), "{screen}");
-    finish(&mut model, JobResult::Report(Box::new(with_probe(measured(71)))));
+    assert!(
+        screen.contains("round 13") && screen.contains("Times   13 344 commits"),
+        "{screen}"
+    );
+    finish(
+        &mut model,
+        JobResult::Report(Box::new(with_probe(measured(71)))),
+    );
     assert!(shown(&model).contains("Times   13 344 commits"));
     press(&mut model, "r");
     let mut gone = at_risk();
     gone.probes.clear();
     finish(&mut model, JobResult::Report(Box::new(gone)));
     let screen = shown(&model);
-    assert!(screen.contains("not measured") && !screen.contains("Times"), "{screen}");
+    assert!(
+        screen.contains("not measured") && !screen.contains("Times"),
+        "{screen}"
+    );
 }
 
 #[test]
@@ -403,9 +544,15 @@ fn a_probe_that_came_to_nothing_keeps_the_one_before() {
     for (keys, how) in [("j", "failed"), ("c", "was cancelled")] {
         let mut model = probing(at_risk());
         press(&mut model, keys);
-        finish(&mut model, JobResult::Failed("Nothing was measured.".to_owned()));
+        finish(
+            &mut model,
+            JobResult::Failed("Nothing was measured.".to_owned()),
+        );
         let screen = shown(&model);
-        assert!(screen.contains(&format!("the probe {how}: Nothing was measured.")), "{screen}");
+        assert!(
+            screen.contains(&format!("the probe {how}: Nothing was measured.")),
+            "{screen}"
+        );
         assert!(screen.contains("71 rounds in 8.4 s"), "{screen}");
         press(&mut model, "p");
         finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
@@ -421,7 +568,10 @@ fn the_screen_of_the_probe_is_that_of_the_chosen_target() {
     progress(&mut model, round(12));
     press(&mut model, "]");
     let screen = shown(&model);
-    assert!(screen.contains("not measured") && !screen.contains("fdatasync"), "{screen}");
+    assert!(
+        screen.contains("not measured") && !screen.contains("fdatasync"),
+        "{screen}"
+    );
     assert!(screen.contains("undecided until mounted"), "{screen}");
     press(&mut model, "]");
     assert!(shown(&model).contains("measuring, round 12"));
@@ -432,11 +582,21 @@ fn help_filters_runs_and_gives_reasons() {
     let mut model = with(at_risk(), (80, 24), RICH);
     press(&mut model, "? r e a d");
     let listed = shown(&model);
-    assert!(listed.contains("read again") && !listed.contains("next target"), "{listed}");
-    assert!(matches!(&press(&mut model, "enter")[..], [SideEffect::Start(_, Job::Collect)]));
+    assert!(
+        listed.contains("read again") && !listed.contains("next target"),
+        "{listed}"
+    );
+    assert!(matches!(
+        &press(&mut model, "enter")[..],
+        [SideEffect::Start(_, Job::Collect)]
+    ));
     assert!(model.overlay.is_none());
     press(&mut model, "? p r o b e");
-    assert!(shown(&model).contains("not now: facts are still being collected"), "{}", shown(&model));
+    assert!(
+        shown(&model).contains("not now: facts are still being collected"),
+        "{}",
+        shown(&model)
+    );
     press(&mut model, "q backspace esc");
     assert_eq!(model.exit, None, "typing in help is typing");
     press(&mut model, "q");
@@ -480,9 +640,18 @@ fn signals_end_the_session_or_stop_it() {
     };
     assert_eq!(ended(Msg::Signal(15)), (Some(Exit::Signal(15)), vec![]));
     assert_eq!(ended(Msg::Hangup), (Some(Exit::Signal(1)), vec![]));
-    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGTSTP)), (None, vec![SideEffect::Suspend]));
-    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGCONT)), (None, vec![SideEffect::Resume]));
-    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGWINCH)), (None, vec![SideEffect::Renew]));
+    assert_eq!(
+        ended(Msg::Signal(signal_hook::consts::SIGTSTP)),
+        (None, vec![SideEffect::Suspend])
+    );
+    assert_eq!(
+        ended(Msg::Signal(signal_hook::consts::SIGCONT)),
+        (None, vec![SideEffect::Resume])
+    );
+    assert_eq!(
+        ended(Msg::Signal(signal_hook::consts::SIGWINCH)),
+        (None, vec![SideEffect::Renew])
+    );
     let mut model = begun((80, 24), RICH);
     press(&mut model, "ctrl-c");
     assert_eq!(model.exit, Some(Exit::Signal(2)));
@@ -497,11 +666,18 @@ fn nothing_is_judged_before_everything_was_read() {
         let key = screen.digit();
         press(&mut model, key);
         let screen = shown(&model);
-        assert!(screen.contains("reading block devices") && !screen.contains("AT RISK"), "{screen}");
+        assert!(
+            screen.contains("reading block devices") && !screen.contains("AT RISK"),
+            "{screen}"
+        );
         assert!(!screen.contains("nobarrier"), "{screen}");
     }
     press(&mut model, "1");
-    assert!(shown(&model).contains("found  postgresql 15/main"), "{}", shown(&model));
+    assert!(
+        shown(&model).contains("found  postgresql 15/main"),
+        "{}",
+        shown(&model)
+    );
     finish(&mut model, JobResult::Report(Box::new(at_risk())));
     assert!(shown(&model).contains("AT RISK"));
 }

@@ -1,8 +1,8 @@
-//! Styles by meaning, from the sixteen colours of the user's own palette, and a final pass for terminals that have
-//! ASCII only.
+//! Styles by meaning, from the sixteen colours of the user's own palette, and a final pass for
+//! terminals that have ASCII only.
 //!
-//! Colour only repeats words and marks; without colour the modifiers stay. White, black and yellow are never a
-//! foreground, because they are unreadable on the background of half of all terminals.
+//! Colour only repeats words and marks; without colour the modifiers stay. White, black and yellow
+//! are never a foreground, because they are unreadable on the background of half of all terminals.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
@@ -117,7 +117,17 @@ pub fn to_ascii(buffer: &mut Buffer) {
 
 /// An eighth to eight eighths of a cell, by characters that look the fuller the higher.
 fn height(block: &str) -> Option<&'static str> {
-    const RAMP: [(&str, &str); 8] =
-        [("▁", "_"), ("▂", "."), ("▃", ":"), ("▄", "-"), ("▅", "="), ("▆", "+"), ("▇", "*"), ("█", "#")];
-    RAMP.iter().find(|(rich, _)| *rich == block).map(|(_, plain)| *plain)
+    const RAMP: [(&str, &str); 8] = [
+        ("▁", "_"),
+        ("▂", "."),
+        ("▃", ":"),
+        ("▄", "-"),
+        ("▅", "="),
+        ("▆", "+"),
+        ("▇", "*"),
+        ("█", "#"),
+    ];
+    RAMP.iter()
+        .find(|(rich, _)| *rich == block)
+        .map(|(_, plain)| *plain)
 }

@@ -1,7 +1,9 @@
-//! The screen of a trial while it runs: a line for each candidate, whose interval tightens as blocks arrive.
+//! The screen of a trial while it runs: a line for each candidate, whose interval tightens as
+//! blocks arrive.
 //!
-//! It has the terminal to itself and is no screen of [`super::run`]: no key there begins a trial. It asks for nothing and
-//! measures nothing; whoever runs the trial hands it what is known and asks it what the user wants.
+//! It has the terminal to itself and is no screen of [`super::run`]: no key there begins a trial.
+//! It asks for nothing and measures nothing; whoever runs the trial hands it what is known and asks
+//! it what the user wants.
 
 mod board;
 mod picture;
@@ -28,8 +30,17 @@ use board::TrialBoard;
 pub fn trial_picture(record: &TrialRecord, (columns, rows): (u16, u16)) -> String {
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
     let left = (record.budget - record.seconds).max(0.0);
-    let theme = Theme { colour: true, ascii: false };
-    picture::draw(&TrialBoard::of(record), "the last block is complete", left, theme, &mut buffer);
+    let theme = Theme {
+        colour: true,
+        ascii: false,
+    };
+    picture::draw(
+        &TrialBoard::of(record),
+        "the last block is complete",
+        left,
+        theme,
+        &mut buffer,
+    );
     svg::svg(&buffer, "walwise: a trial")
 }
 
@@ -53,9 +64,20 @@ impl TrialScreen {
         let display = Tty::enter(options.in_tmux)?;
         let input = InputQueue::default();
         input::keys(&out, input.clone())?;
-        let theme = Theme { colour: options.colour, ascii: options.ascii };
+        let theme = Theme {
+            colour: options.colour,
+            ascii: options.ascii,
+        };
         let (board, doing) = (TrialBoard::of(record), String::new());
-        Ok(Self { display, inbox, input, theme, board, doing, away: false })
+        Ok(Self {
+            display,
+            inbox,
+            input,
+            theme,
+            board,
+            doing,
+            away: false,
+        })
     }
 
     /// Takes in what is known after a block.
@@ -68,15 +90,22 @@ impl TrialScreen {
         doing.clone_into(&mut self.doing);
     }
 
-    /// Minds the keys, and draws where the terminal takes output, with the most seconds that are left; returns whether the
-    /// user wants to end the trial. Ctrl-C is handed on as the signal for which it stands.
+    /// Minds the keys, and draws where the terminal takes output, with the most seconds that are
+    /// left; returns whether the user wants to end the trial. Ctrl-C is handed on as the signal for
+    /// which it stands.
     pub fn turn(&mut self, left: f64, takes_output: bool) -> io::Result<bool> {
         let leaves = self.is_left()?;
         if self.away {
             self.away = !self.display.resume()?;
         }
         if takes_output && !self.away {
-            let Self { display, theme, board, doing, .. } = self;
+            let Self {
+                display,
+                theme,
+                board,
+                doing,
+                ..
+            } = self;
             display.fit()?;
             display.draw(&mut |buffer| picture::draw(board, doing, left, *theme, buffer))?;
         }

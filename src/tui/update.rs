@@ -1,4 +1,5 @@
-//! The only module that changes the model. Pure: a message goes in, effects come out; no clock, no terminal, no thread.
+//! The only module that changes the model. Pure: a message goes in, effects come out; no clock, no
+//! terminal, no thread.
 
 mod results;
 
@@ -40,7 +41,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
 }
 
 fn take(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
-    let urgency = if matches!(msg, Msg::Progress(..)) { Dirty::Soon } else { Dirty::Now };
+    let urgency = if matches!(msg, Msg::Progress(..)) {
+        Dirty::Soon
+    } else {
+        Dirty::Now
+    };
     model.dirty = model.dirty.max(urgency);
     match msg {
         Msg::Key(key) => press(model, &key),
@@ -91,8 +96,8 @@ fn press(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
     Vec::new()
 }
 
-/// Pasted text is typed into a text field, as one line. Anywhere else it is ignored: a copied line must not start a
-/// probe or answer a question.
+/// Pasted text is typed into a text field, as one line. Anywhere else it is ignored: a copied line
+/// must not start a probe or answer a question.
 fn paste(model: &mut Model, text: &str) {
     model.notice = None;
     if !type_text(model, text) {
@@ -112,14 +117,21 @@ fn type_text(model: &mut Model, text: &str) -> bool {
             let lists = overlay.finds_at_once();
             retype(model, |typed| {
                 // Elsewhere finding begins with this key.
-                let rest = if lists && typed.text().is_empty() { text.strip_prefix('/') } else { None };
+                let rest = if lists && typed.text().is_empty() {
+                    text.strip_prefix('/')
+                } else {
+                    None
+                };
                 fits = typed.push(rest.unwrap_or(text));
             })
         }
         None => retype(model, |typed| fits = typed.push(text)),
     };
     if !fits {
-        model.notice = Some(format!("a text field holds {} characters; the rest is left out", Field::MOST));
+        model.notice = Some(format!(
+            "a text field holds {} characters; the rest is left out",
+            Field::MOST
+        ));
     }
     is_typed
 }
@@ -162,7 +174,9 @@ fn point(model: &mut Model, what: Pointed, cell: Position) -> Vec<SideEffect> {
     };
     // In a list that lies over the screen each line is a choice of its own.
     let times = if model.overlay.is_some() { 1 } else { times };
-    (0..times).flat_map(|_| press(model, &KeyPress::named(key))).collect()
+    (0..times)
+        .flat_map(|_| press(model, &KeyPress::named(key)))
+        .collect()
 }
 
 fn click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
@@ -171,11 +185,15 @@ fn click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
     match model.hits.at(cell).cloned() {
         None => {}
         Some(Hit::Press(key)) => return press(model, &key),
-        Some(Hit::Line(key)) if selected(model).is_some_and(|block| block.key.as_ref() == Some(&key)) => {
+        Some(Hit::Line(key))
+            if selected(model).is_some_and(|block| block.key.as_ref() == Some(&key)) =>
+        {
             return press(model, &KeyPress::named("enter"));
         }
         Some(Hit::Line(key) | Hit::Beneath(key)) => {
-            on_page(model, |page, state, _| page.place_mut(state).selected = Some(key));
+            on_page(model, |page, state, _| {
+                page.place_mut(state).selected = Some(key);
+            });
         }
         Some(Hit::Open(screen, key)) => open(model, screen, key),
         Some(Hit::Target(place)) => {
@@ -198,44 +216,70 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
         return Vec::new();
     }
     match command.action {
-        Action::Go(motion) => select(model, view, |page, state, height| page.go(state, motion, height)),
-        Action::Seek(way) => select(model, view, |page, state, height| page.seek(state, way, height)),
+        Action::Go(motion) => select(model, view, |page, state, height| {
+            page.go(state, motion, height);
+        }),
+        Action::Seek(way) => select(model, view, |page, state, height| {
+            page.seek(state, way, height);
+        }),
         Action::Enter => {
             let block = selected(model);
             enter(model);
             let Data { raw, report, .. } = &model.data;
             let job = block.and_then(|block| raw.wanted(report.as_deref(), &block));
-            return job.map(|job| SideEffect::Start(model.number(), job)).into_iter().collect();
+            return job
+                .map(|job| SideEffect::Start(model.number(), job))
+                .into_iter()
+                .collect();
         }
         Action::Back => back(model),
         Action::Copy => return copy(model),
         Action::Filter => refind(model, |filter| filter.get_or_insert_default().typing = true),
         Action::FilterKeep => refind(model, |filter| {
-            let kept = filter.take().filter(|filter| !filter.text.text().trim().is_empty());
-            *filter = kept.map(|kept| Filter { typing: false, ..kept });
+            let kept = filter
+                .take()
+                .filter(|filter| !filter.text.text().trim().is_empty());
+            *filter = kept.map(|kept| Filter {
+                typing: false,
+                ..kept
+            });
         }),
         Action::FilterEnd => refind(model, |filter| *filter = None),
         Action::OnlyUnknown => only_unknown(model),
         Action::Sources => {
-            on_page(model, |_, state, _| state.with_sources = !state.with_sources);
+            on_page(model, |_, state, _| {
+                state.with_sources = !state.with_sources;
+            });
             on_page(model, Page::reveal);
         }
         Action::Show(screen) => show(model, screen),
         Action::AskTarget => {
             let chosen = model.data.focus.place.0;
-            model.overlay = Some(Overlay::Targets { filter: Field::default(), chosen });
+            model.overlay = Some(Overlay::Targets {
+                filter: Field::default(),
+                chosen,
+            });
         }
         Action::ListGo(motion) => list_go(model, motion),
         Action::ListTake => return list_take(model),
         Action::NextTarget => look_at(model, Focus::next),
         Action::PreviousTarget => look_at(model, Focus::previous),
         Action::PlanProbe => {
-            return model.data.focus.target.clone().map(|t| model.plan_probe(t)).into_iter().collect();
+            return model
+                .data
+                .focus
+                .target
+                .clone()
+                .map(|t| model.plan_probe(t))
+                .into_iter()
+                .collect();
         }
         Action::StartProbe => return start_probe(model),
         Action::CancelProbe => return cancel_probe(model),
         Action::Rescan => return vec![model.collect()],
-        Action::WhatIf => model.overlay = Some(Overlay::WhatIf(Box::new(Picker::open(&model.data)))),
+        Action::WhatIf => {
+            model.overlay = Some(Overlay::WhatIf(Box::new(Picker::open(&model.data))));
+        }
         Action::State => state_fact(model),
         Action::LeaveWhatIf => leave_what_if(model),
         Action::WhatIfComplete => in_picker(model, Picker::complete),
@@ -247,8 +291,14 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
             }
         }
         Action::AskFilesystem => {
-            let wanted = model.data.filesystems().iter().position(|choice| choice.wanted);
-            model.overlay = Some(Overlay::Filesystem { chosen: wanted.unwrap_or_default() });
+            let wanted = model
+                .data
+                .filesystems()
+                .iter()
+                .position(|choice| choice.wanted);
+            model.overlay = Some(Overlay::Filesystem {
+                chosen: wanted.unwrap_or_default(),
+            });
         }
         Action::AskSave => export::ask(model),
         Action::Save => return export::save(model, false).into_iter().collect(),
@@ -264,7 +314,12 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
             }
         }
         Action::Mouse => return mouse(model),
-        Action::Help => model.overlay = Some(Overlay::Help { filter: Field::default(), chosen: 0 }),
+        Action::Help => {
+            model.overlay = Some(Overlay::Help {
+                filter: Field::default(),
+                chosen: 0,
+            });
+        }
         Action::Erase => {
             retype(model, |typed| typed.edit(Edit::Backspace));
         }
@@ -376,8 +431,14 @@ fn state_fact(model: &mut Model) {
 
 /// Takes what is chosen: a fact, or its value, which is worked out at once.
 fn take_choice(model: &mut Model) -> Vec<SideEffect> {
-    let Some(Overlay::WhatIf(picker)) = &mut model.overlay else { return Vec::new() };
-    let held = model.data.supposed.as_ref().map(|supposed| supposed.suppositions.clone());
+    let Some(Overlay::WhatIf(picker)) = &mut model.overlay else {
+        return Vec::new();
+    };
+    let held = model
+        .data
+        .supposed
+        .as_ref()
+        .map(|supposed| supposed.suppositions.clone());
     match picker.take(&held.unwrap_or_default()) {
         Ok(Taken::Fact(choice)) => picker.ask(choice),
         Ok(Taken::Suppose(all)) if all.is_empty() => {
@@ -392,7 +453,9 @@ fn take_choice(model: &mut Model) -> Vec<SideEffect> {
 
 /// Wants the chosen file system; the first choice needs no wish.
 fn want(model: &mut Model) -> Option<SideEffect> {
-    let Some(Overlay::Filesystem { chosen }) = model.overlay else { return None };
+    let Some(Overlay::Filesystem { chosen }) = model.overlay else {
+        return None;
+    };
     let choice = model.data.filesystems().get(chosen)?;
     let filesystem = Some(choice.filesystem).filter(|_| !choice.first);
     let target = model.data.focus.target.clone()?;
@@ -421,23 +484,30 @@ fn show(model: &mut Model, screen: ScreenId) {
     model.screen = screen;
 }
 
-/// On the screen that can, only what is unknown or everything again; from another one, what is unknown there.
+/// On the screen that can, only what is unknown or everything again; from another one, what is
+/// unknown there.
 fn only_unknown(model: &mut Model) {
     let stays = model.screen.has_unknowns();
     if !stays {
         show(model, ScreenId::Storage);
         on_page(model, |_, state, _| state.filter = None);
     }
-    on_page(model, |_, state, _| state.only_unknown = !(stays && state.only_unknown));
+    on_page(model, |_, state, _| {
+        state.only_unknown = !(stays && state.only_unknown);
+    });
     on_page(model, Page::reveal);
 }
 
 fn copy(model: &mut Model) -> Vec<SideEffect> {
     const SENT: &str = "sent to the terminal's clipboard";
     if model.screen == ScreenId::Export {
-        let Ok(document) = export::to_copy(model) else { return Vec::new() };
+        let Ok(document) = export::to_copy(model) else {
+            return Vec::new();
+        };
         let (text, lines) = (document.text.to_string(), count(document.lines, "line"));
-        model.notice = Some(format!("{SENT}: {lines}; where the terminal takes none, s saves them"));
+        model.notice = Some(format!(
+            "{SENT}: {lines}; where the terminal takes none, s saves them"
+        ));
         return vec![SideEffect::Copy(text)];
     }
     let commands = selected(model).map(|block| block.copy).unwrap_or_default();
@@ -464,7 +534,9 @@ fn mouse(model: &mut Model) -> Vec<SideEffect> {
 fn list_go(model: &mut Model, motion: Motion) {
     let count = match &model.overlay {
         Some(Overlay::Help { filter, .. }) => command::filtered(model, filter.text()).len(),
-        Some(Overlay::Targets { filter, .. }) => command::overlay_targets(model, filter.text()).count(),
+        Some(Overlay::Targets { filter, .. }) => {
+            command::overlay_targets(model, filter.text()).count()
+        }
         Some(Overlay::WhatIf(picker)) => picker.entries().len(),
         Some(Overlay::Filesystem { .. }) => model.data.filesystems().len(),
         Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => 0,
@@ -472,7 +544,9 @@ fn list_go(model: &mut Model, motion: Motion) {
     let page = screenful(frame::parts(model.size).body.height);
     let chosen = match &mut model.overlay {
         Some(
-            Overlay::Help { chosen, .. } | Overlay::Targets { chosen, .. } | Overlay::Filesystem { chosen },
+            Overlay::Help { chosen, .. }
+            | Overlay::Targets { chosen, .. }
+            | Overlay::Filesystem { chosen },
         ) => chosen,
         Some(Overlay::WhatIf(picker)) => &mut picker.chosen,
         Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => return,
@@ -495,8 +569,12 @@ fn list_take(model: &mut Model) -> Vec<SideEffect> {
 }
 
 fn target_take(model: &mut Model) {
-    let Some(Overlay::Targets { filter, chosen }) = &model.overlay else { return };
-    let taken = command::overlay_targets(model, filter.text()).nth(*chosen).map(|(place, _)| place);
+    let Some(Overlay::Targets { filter, chosen }) = &model.overlay else {
+        return;
+    };
+    let taken = command::overlay_targets(model, filter.text())
+        .nth(*chosen)
+        .map(|(place, _)| place);
     model.overlay = None;
     if let Some(place) = taken {
         look_at(model, |focus, report| focus.at_place(report, place));
@@ -504,7 +582,9 @@ fn target_take(model: &mut Model) {
 }
 
 fn look_at(model: &mut Model, which: impl FnOnce(&Focus, &Report) -> Focus) {
-    let Some(report) = model.data.report.as_deref() else { return };
+    let Some(report) = model.data.report.as_deref() else {
+        return;
+    };
     model.data.focus = which(&model.data.focus, report);
     model.chosen.clone_from(&model.data.focus.target);
     // Another target is read from its top.
@@ -535,8 +615,13 @@ fn cancel_probe(model: &mut Model) -> Vec<SideEffect> {
 }
 
 fn help_run(model: &mut Model) -> Vec<SideEffect> {
-    let Some(Overlay::Help { filter, chosen }) = &model.overlay else { return Vec::new() };
-    let Some(command) = command::filtered(model, filter.text()).into_iter().nth(*chosen) else {
+    let Some(Overlay::Help { filter, chosen }) = &model.overlay else {
+        return Vec::new();
+    };
+    let Some(command) = command::filtered(model, filter.text())
+        .into_iter()
+        .nth(*chosen)
+    else {
         return Vec::new();
     };
     model.overlay = None;

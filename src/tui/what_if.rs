@@ -1,8 +1,8 @@
-//! What if: the user chooses a fact of the target, then a value; the worker computes the differences, which are shown
-//! beside the real machine.
+//! What if: the user chooses a fact of the target, then a value; the worker computes the
+//! differences, which are shown beside the real machine.
 //!
-//! The worker parses values with the same code as `--assume`. The list of choices is built once, when it is opened,
-//! because a large target has a hundred thousand facts.
+//! The worker parses values with the same code as `--assume`. The list of choices is built once,
+//! when it is opened, because a large target has a hundred thousand facts.
 
 use std::collections::BTreeSet;
 
@@ -81,37 +81,64 @@ pub struct Picker {
 }
 
 impl Picker {
-    /// Every fact of the chosen target that can be assumed: the assumed ones, the short list, those that would settle
-    /// something, the rest.
+    /// Every fact of the chosen target that can be assumed: the assumed ones, the short list, those
+    /// that would settle something, the rest.
     pub fn open(data: &Data) -> Self {
-        Self { choices: choices(data), of: None, typed: Field::default(), chosen: 0, mistake: None }
+        Self {
+            choices: choices(data),
+            of: None,
+            typed: Field::default(),
+            chosen: 0,
+            mistake: None,
+        }
     }
 
     /// The picker for the value of this fact; `None` where it cannot be assumed.
     pub fn new(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
         let choice = choice(data, subject, catalog::find(fact)?, "")?;
         let of = Some(Box::new(choice));
-        Some(Self { choices: Vec::new(), of, typed: Field::default(), chosen: 0, mistake: None })
+        Some(Self {
+            choices: Vec::new(),
+            of,
+            typed: Field::default(),
+            chosen: 0,
+            mistake: None,
+        })
     }
 
-    /// The entries that match the typed text: for facts every word must appear in the name or the subject.
+    /// The entries that match the typed text: for facts every word must appear in the name or the
+    /// subject.
     pub fn entries(&self) -> Vec<MenuItem<'_>> {
-        let words: Vec<String> = self.typed.text().split_whitespace().map(str::to_lowercase).collect();
+        let words: Vec<String> = self
+            .typed
+            .text()
+            .split_whitespace()
+            .map(str::to_lowercase)
+            .collect();
         let has = |text: &str| {
             let text = text.to_lowercase();
             words.iter().all(|word| text.contains(word))
         };
         let Some(of) = &self.of else {
-            let fits = |choice: &&SelectableFact| has(&format!("{} {}", choice.key.name, choice.subject));
-            return self.choices.iter().filter(fits).map(MenuItem::Fact).collect();
+            let fits =
+                |choice: &&SelectableFact| has(&format!("{} {}", choice.key.name, choice.subject));
+            return self
+                .choices
+                .iter()
+                .filter(fits)
+                .map(MenuItem::Fact)
+                .collect();
         };
         let values: &[&'static str] = match of.key.kind {
             ValueKind::Bool => &["yes", "no"],
             ValueKind::Choice(words) => words,
             _ => &[],
         };
-        let mut entries: Vec<MenuItem<'_>> =
-            values.iter().filter(|value| has(value)).map(|value| MenuItem::Word(value)).collect();
+        let mut entries: Vec<MenuItem<'_>> = values
+            .iter()
+            .filter(|value| has(value))
+            .map(|value| MenuItem::Word(value))
+            .collect();
         if of.supposed.is_some() && words.is_empty() {
             entries.push(MenuItem::Really);
         }
@@ -128,26 +155,42 @@ impl Picker {
                 _ => Err("no fact of this target has such a name".to_owned()),
             };
         };
-        let mut all: Vec<Supposition> =
-            held.iter().filter(|one| !one.is_of(&of.subject, of.key.name)).cloned().collect();
+        let mut all: Vec<Supposition> = held
+            .iter()
+            .filter(|one| !one.is_of(&of.subject, of.key.name))
+            .cloned()
+            .collect();
         let value = match entry {
             Some(MenuItem::Really) => return Ok(Taken::Suppose(all)),
             Some(MenuItem::Word(word)) => (*word).to_owned(),
-            _ if self.typed.text().trim().is_empty() => return Err("no value is typed yet".to_owned()),
+            _ if self.typed.text().trim().is_empty() => {
+                return Err("no value is typed yet".to_owned());
+            }
             _ => match self.refused() {
                 Some(refused) => return Err(refused),
                 None => self.typed.text().trim().to_owned(),
             },
         };
-        all.push(Supposition { subject: of.subject.clone(), fact: of.key.name, value });
+        all.push(Supposition {
+            subject: of.subject.clone(),
+            fact: of.key.name,
+            value,
+        });
         Ok(Taken::Suppose(all))
     }
 
     /// Why what is typed is no value: the sign before it is already there.
     pub fn refused(&self) -> Option<String> {
         let value = self.typed.text().trim().strip_prefix('=')?.trim();
-        let example = if value.is_empty() { String::new() } else { format!(": {value}") };
-        Some(format!("{} is typed without “=”{example}", self.of.as_ref()?.key.name))
+        let example = if value.is_empty() {
+            String::new()
+        } else {
+            format!(": {value}")
+        };
+        Some(format!(
+            "{} is typed without “=”{example}",
+            self.of.as_ref()?.key.name
+        ))
     }
 
     /// Asks for the value of a fact.
@@ -174,7 +217,9 @@ impl Picker {
     /// Completes what was typed: a fact to the name of the chosen one, a value to the present one.
     pub fn complete(&mut self) {
         let whole = match (&self.of, self.entries().get(self.chosen)) {
-            (_, Some(MenuItem::Fact(choice))) => Some(format!("{} {}", choice.key.name, choice.subject)),
+            (_, Some(MenuItem::Fact(choice))) => {
+                Some(format!("{} {}", choice.key.name, choice.subject))
+            }
             (_, Some(MenuItem::Word(word))) => Some((*word).to_owned()),
             (Some(of), _) => of.really.value().map(ToString::to_string),
             (None, _) => None,
@@ -208,7 +253,9 @@ fn choice(
         subject: subject.clone(),
         key,
         really: report.facts.reading(subject, key.id).clone(),
-        supposed: held.find(|one| one.is_of(subject, key.name)).map(|one| one.value.clone()),
+        supposed: held
+            .find(|one| one.is_of(subject, key.name))
+            .map(|one| one.value.clone()),
     })
 }
 
@@ -229,20 +276,24 @@ fn choices(data: &Data) -> Vec<SelectableFact> {
     }
     let subjects = || data.focus.subjects();
     for fact in SHORT_LIST {
-        // A battery that nobody could read is asked for as well as one that was read; of a disk that has no controller the
-        // fact is found by its name.
+        // A battery that nobody could read is asked for as well as one that was read; of a disk
+        // that has no controller the fact is found by its name.
         let matters = |subject: &&Subject| {
             let report = data.report.as_deref();
             report.is_some_and(|report| matters(report, subject, fact))
         };
-        subjects().filter(matters).for_each(|subject| add("often", subject, fact));
+        subjects()
+            .filter(matters)
+            .for_each(|subject| add("often", subject, fact));
     }
     for (need, _) in &data.focus.needs {
         add("would settle", &need.subject, &need.fact);
     }
     for scope in Scope::ALL {
         for subject in subjects().filter(|subject| subject.scope() == scope) {
-            catalog::all().filter(|key| key.scope == scope).for_each(|key| add("other", subject, key.name));
+            catalog::all()
+                .filter(|key| key.scope == scope)
+                .for_each(|key| add("other", subject, key.name));
         }
     }
     all
@@ -253,7 +304,11 @@ fn matters(report: &Report, subject: &Subject, fact: &str) -> bool {
     match report.facts.named(subject, fact) {
         Reading::Known { .. } => true,
         Reading::Unknown { why, remedy, .. } => {
-            remedy.is_some() || !matches!(why, crate::facts::Why::Absent | crate::facts::Why::NotCollected)
+            remedy.is_some()
+                || !matches!(
+                    why,
+                    crate::facts::Why::Absent | crate::facts::Why::NotCollected
+                )
         }
     }
 }

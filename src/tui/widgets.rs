@@ -1,19 +1,24 @@
-//! Small drawing helpers: they turn values into lines, independent of the model, the keys and each other.
+//! Small drawing helpers: they turn values into lines, independent of the model, the keys and each
+//! other.
 //!
 //! Widths are terminal columns ([`unicode_width`]), never bytes or characters.
 
 pub mod area {
     //! Rectangles cut from rectangles, never larger than the original.
     //!
-    //! The frame uses these instead of a constraint solver, which would take longer than all the drawing.
+    //! The frame uses these instead of a constraint solver, which would take longer than all the
+    //! drawing.
 
     use ratatui::layout::Rect;
 
     /// The upper rows, and what is left.
     pub fn top(area: Rect, rows: u16) -> (Rect, Rect) {
         let height = rows.min(area.height);
-        let rest =
-            Rect { y: area.y.saturating_add(height), height: area.height.saturating_sub(height), ..area };
+        let rest = Rect {
+            y: area.y.saturating_add(height),
+            height: area.height.saturating_sub(height),
+            ..area
+        };
         (Rect { height, ..area }, rest)
     }
 
@@ -26,7 +31,11 @@ pub mod area {
     /// The columns at the left, and what is left.
     pub fn left(area: Rect, columns: u16) -> (Rect, Rect) {
         let width = columns.min(area.width);
-        let rest = Rect { x: area.x.saturating_add(width), width: area.width.saturating_sub(width), ..area };
+        let rest = Rect {
+            x: area.x.saturating_add(width),
+            width: area.width.saturating_sub(width),
+            ..area
+        };
         (Rect { width, ..area }, rest)
     }
 
@@ -83,17 +92,22 @@ pub mod axis {
     use crate::report::axis::Axis;
     use crate::text::bars::cell;
 
-    /// The ticks of an axis of times and their labels in so many columns; nothing where not even two labels have room.
+    /// The ticks of an axis of times and their labels in so many columns; nothing where not even
+    /// two labels have room.
     pub fn lines(axis: &Axis, columns: usize) -> Option<[String; 2]> {
         let ticks = axis.ticks();
         let (shown, said) = marked(&ticks, columns);
-        let is_tick =
-            |column| ticks.iter().any(|(share, _)| cell(*share, columns.saturating_sub(1)) == column);
+        let is_tick = |column| {
+            ticks
+                .iter()
+                .any(|(share, _)| cell(*share, columns.saturating_sub(1)) == column)
+        };
         let rule = (0..columns).map(|column| if is_tick(column) { '┬' } else { '─' });
         (shown > 1).then(|| [rule.collect(), text::pad(&said, columns)])
     }
 
-    /// How many of these marks, each a share with its label, have room for it in so many columns, and the line of them.
+    /// How many of these marks, each a share with its label, have room for it in so many columns,
+    /// and the line of them.
     pub fn marked(marks: &[(f64, String)], columns: usize) -> (usize, String) {
         let ticks: Vec<(usize, String)> = marks
             .iter()
@@ -107,21 +121,32 @@ pub mod axis {
         (labels.len(), line)
     }
 
-    /// The labels that have room, each with its first column: both ends, then those between from the left.
+    /// The labels that have room, each with its first column: both ends, then those between from
+    /// the left.
     fn labels(ticks: &[(usize, String)], columns: usize) -> Vec<(usize, String)> {
         let placed = |(at, label): &(usize, String)| {
             let wide = text::width(label);
-            (at.saturating_sub(wide / 2).min(columns.saturating_sub(wide)), label.clone())
+            (
+                at.saturating_sub(wide / 2)
+                    .min(columns.saturating_sub(wide)),
+                label.clone(),
+            )
         };
         let end = |(from, label): &(usize, String)| from + text::width(label);
-        let (Some(first), Some(last)) = (ticks.first().map(placed), ticks.last().map(placed)) else {
+        let (Some(first), Some(last)) = (ticks.first().map(placed), ticks.last().map(placed))
+        else {
             return Vec::new();
         };
         if ticks.len() > 1 && end(&first) >= last.0 || end(&last) > columns {
             return Vec::new();
         }
         let mut shown = vec![first];
-        for tick in ticks.iter().take(ticks.len().saturating_sub(1)).skip(1).map(placed) {
+        for tick in ticks
+            .iter()
+            .take(ticks.len().saturating_sub(1))
+            .skip(1)
+            .map(placed)
+        {
             let before = shown.last().map(end).unwrap_or_default();
             if tick.0 > before && end(&tick) < last.0 {
                 shown.push(tick);
@@ -142,7 +167,10 @@ pub mod axis {
             let lines = lines(&Axis::between(100.0, 500.0).unwrap(), 40).unwrap();
             assert_eq!(
                 lines.map(|line| line.trim_end().to_owned()),
-                ["┬─────────┬──────┬─────────┬───────────┬", "100 µs 150 µs 200 µs    300 µs    500 µs"]
+                [
+                    "┬─────────┬──────┬─────────┬───────────┬",
+                    "100 µs 150 µs 200 µs    300 µs    500 µs"
+                ]
             );
         }
 
@@ -170,7 +198,8 @@ pub mod axis {
     }
 }
 pub mod interval {
-    //! An estimate on an axis: `├──●──┤`, with the dot at the value and the ends at those of the interval.
+    //! An estimate on an axis: `├──●──┤`, with the dot at the value and the ends at those of the
+    //! interval.
 
     use super::text;
     use crate::measure::Estimate;
@@ -184,14 +213,20 @@ pub mod interval {
             return text::blank(columns);
         }
         let or_value = |end: f64| if is_time(end) { end } else { estimate.value };
-        let estimate = Estimate { low: or_value(estimate.low), high: or_value(estimate.high), ..estimate };
+        let estimate = Estimate {
+            low: or_value(estimate.low),
+            high: or_value(estimate.high),
+            ..estimate
+        };
         interval(axis.shares(estimate), columns)
     }
 
     /// A share from 0 to 1 as a bar of so many columns.
     pub fn progress(share: f64, columns: usize) -> String {
         let done = cell(share, columns);
-        (0..columns).map(|column| if column < done { '█' } else { '░' }).collect()
+        (0..columns)
+            .map(|column| if column < done { '█' } else { '░' })
+            .collect()
     }
 
     #[cfg(test)]
@@ -230,8 +265,8 @@ pub mod interval {
         }
     }
 }
-pub mod ecdf;
 pub mod columns;
+pub mod ecdf;
 pub mod diff {
     //! An old value above its new one, with removals and additions marked.
 
@@ -243,8 +278,14 @@ pub mod diff {
     /// Columns for the sign before each row.
     const SIGN: usize = 2;
 
-    /// Both values as rows of at most so many columns, the first left out where it is not known; words stand between commas and are broken only where one is too long.
-    pub fn lines(before: &[String], after: &[String], theme: Theme, room: usize) -> Vec<Line<'static>> {
+    /// Both values as rows of at most so many columns, the first left out where it is not known;
+    /// words stand between commas and are broken only where one is too long.
+    pub fn lines(
+        before: &[String],
+        after: &[String],
+        theme: Theme,
+        room: usize,
+    ) -> Vec<Line<'static>> {
         let mut all = match before {
             [] => Vec::new(),
             before => side("-", before, after, theme, TextRole::Bad, room),
@@ -266,7 +307,11 @@ pub mod diff {
         let mut used = 0_usize;
         let last = words.len().saturating_sub(1);
         for (i, word) in words.iter().enumerate() {
-            let role = if others.contains(word) { TextRole::Plain } else { role };
+            let role = if others.contains(word) {
+                TextRole::Plain
+            } else {
+                role
+            };
             let comma = if i < last { "," } else { "" };
             for piece in text::wrap(&format!("{word}{comma}"), inner) {
                 let wide = text::width(&piece);
@@ -294,20 +339,29 @@ pub mod diff {
 
         use super::*;
 
-        const PLAIN: Theme = Theme { colour: false, ascii: false };
+        const PLAIN: Theme = Theme {
+            colour: false,
+            ascii: false,
+        };
 
         fn words(text: &str) -> Vec<String> {
             text.split(',').map(str::to_owned).collect()
         }
 
         fn shown(before: &str, after: &str, room: usize) -> Vec<String> {
-            lines(&words(before), &words(after), PLAIN, room).iter().map(ToString::to_string).collect()
+            lines(&words(before), &words(after), PLAIN, room)
+                .iter()
+                .map(ToString::to_string)
+                .collect()
         }
 
         #[test]
         fn one_stands_beneath_the_other() {
             assert_eq!(shown("rw,nobarrier", "rw", 40), ["- rw,nobarrier", "+ rw"]);
-            assert_eq!(shown("rw,nobarrier", "rw", 12), ["- rw,", "  nobarrier", "+ rw"]);
+            assert_eq!(
+                shown("rw,nobarrier", "rw", 12),
+                ["- rw,", "  nobarrier", "+ rw"]
+            );
             assert_eq!(shown("0", "100", 40), ["- 0", "+ 100"]);
         }
 
@@ -330,11 +384,11 @@ pub mod diff {
     }
 }
 pub mod field;
-pub mod histogram;
 pub mod flush_path;
+pub mod histogram;
 pub mod trace {
-    //! The trace of a rule as a tree: condition, result, reading, source; for an unknown one the remedy. Nothing is cut: a
-    //! text too long for its columns continues in the next row.
+    //! The trace of a rule as a tree: condition, result, reading, source; for an unknown one the
+    //! remedy. Nothing is cut: a text too long for its columns continues in the next row.
 
     use ratatui::text::{Line, Span};
 
@@ -351,9 +405,15 @@ pub mod trace {
     pub fn lines(trace: &Trace, theme: Theme, room: usize) -> Vec<Line<'static>> {
         let mut rows = Vec::new();
         flatten(trace, "", "", 0, &mut rows);
-        let longest = rows.iter().map(|row| text::width(&row.left)).max().unwrap_or(0);
+        let longest = rows
+            .iter()
+            .map(|row| text::width(&row.left))
+            .max()
+            .unwrap_or(0);
         let label_room = longest.min(room.saturating_mul(11) / 20);
-        rows.iter().flat_map(|row| row.lines(theme, label_room, room)).collect()
+        rows.iter()
+            .flat_map(|row| row.lines(theme, label_room, room))
+            .collect()
     }
 
     /// One condition, with its branch before it.
@@ -376,14 +436,21 @@ pub mod trace {
             let used = label_room.saturating_add(11);
             let beside = room.saturating_sub(used);
             let labels = text::wrap_under(&self.left, &self.under, label_room);
-            let mut said: Vec<(String, TextRole)> =
-                together(&seen, &from, beside).into_iter().map(|row| (row, TextRole::Dim)).collect();
-            let remedy = remedy.map(|remedy| text::wrap(&format!("→ {remedy}"), beside)).unwrap_or_default();
+            let mut said: Vec<(String, TextRole)> = together(&seen, &from, beside)
+                .into_iter()
+                .map(|row| (row, TextRole::Dim))
+                .collect();
+            let remedy = remedy
+                .map(|remedy| text::wrap(&format!("→ {remedy}"), beside))
+                .unwrap_or_default();
             said.extend(remedy.into_iter().map(|row| (row, TextRole::Plain)));
             let row = |i: usize| {
                 let left = labels.get(i).unwrap_or(&self.under);
                 let truth = if i == 0 { truth.word() } else { "" };
-                let (said, said_role) = said.get(i).cloned().unwrap_or((String::new(), TextRole::Plain));
+                let (said, said_role) = said
+                    .get(i)
+                    .cloned()
+                    .unwrap_or((String::new(), TextRole::Plain));
                 Line::from(vec![
                     Span::raw(text::pad(left, label_room)),
                     Span::raw("  "),
@@ -397,14 +464,22 @@ pub mod trace {
 
         /// The reading, its source, and the remedy.
         fn seen(&self) -> (String, String, Option<String>) {
-            let Some(seen) = &self.trace.seen else { return (String::new(), String::new(), None) };
+            let Some(seen) = &self.trace.seen else {
+                return (String::new(), String::new(), None);
+            };
             match &*seen.reading {
                 Reading::Known { value, source } => {
                     (catalog::show(seen.fact, value), source.to_string(), None)
                 }
-                Reading::Unknown { why, detail, remedy } => {
-                    (format!("{why}: {detail}"), String::new(), remedy.as_ref().map(ToString::to_string))
-                }
+                Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                } => (
+                    format!("{why}: {detail}"),
+                    String::new(),
+                    remedy.as_ref().map(ToString::to_string),
+                ),
             }
         }
     }
@@ -419,8 +494,18 @@ pub mod trace {
         rows.flat_map(|said| text::wrap(said, room)).collect()
     }
 
-    fn flatten<'a>(trace: &'a Trace, branch: &str, under: &str, depth: usize, rows: &mut Vec<TreeRow<'a>>) {
-        let subject = trace.seen.as_ref().map(|seen| format!("  ({})", seen.subject)).unwrap_or_default();
+    fn flatten<'a>(
+        trace: &'a Trace,
+        branch: &str,
+        under: &str,
+        depth: usize,
+        rows: &mut Vec<TreeRow<'a>>,
+    ) {
+        let subject = trace
+            .seen
+            .as_ref()
+            .map(|seen| format!("  ({})", seen.subject))
+            .unwrap_or_default();
         rows.push(TreeRow {
             left: format!("{branch}{}{subject}", trace.label),
             under: under.to_owned(),
@@ -431,8 +516,18 @@ pub mod trace {
         }
         for (i, kid) in trace.kids.iter().enumerate() {
             let last = i.saturating_add(1) == trace.kids.len();
-            let (arm, stem) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-            flatten(kid, &format!("{under}{arm}"), &format!("{under}{stem}"), depth.saturating_add(1), rows);
+            let (arm, stem) = if last {
+                ("└─ ", "   ")
+            } else {
+                ("├─ ", "│  ")
+            };
+            flatten(
+                kid,
+                &format!("{under}{arm}"),
+                &format!("{under}{stem}"),
+                depth.saturating_add(1),
+                rows,
+            );
         }
     }
 }
@@ -451,7 +546,8 @@ pub mod tree {
     /// Deeper than this branches are not drawn: no screen has room for them.
     const DEEPEST: usize = 20;
 
-    /// The branches of nodes with these depths. A node is the child of the last one before it that lies less deep.
+    /// The branches of nodes with these depths. A node is the child of the last one before it that
+    /// lies less deep.
     pub fn branches(depths: &[usize]) -> Vec<Branch> {
         (0..depths.len()).map(|at| branch(depths, at)).collect()
     }
@@ -461,7 +557,9 @@ pub mod tree {
         let after = depths.get(at.saturating_add(1)..).unwrap_or_default();
         // Whether another node of this level follows beneath the same parent.
         let goes_on = |level: usize| after.iter().find(|depth| **depth <= level) == Some(&level);
-        let stem: String = (1..depth).map(|level| if goes_on(level) { "│  " } else { "   " }).collect();
+        let stem: String = (1..depth)
+            .map(|level| if goes_on(level) { "│  " } else { "   " })
+            .collect();
         let (arm, more) = match (depth, goes_on(depth)) {
             (0, _) => ("", ""),
             (_, true) => ("├─ ", "│  "),
@@ -469,7 +567,10 @@ pub mod tree {
         };
         let has_kids = after.first().is_some_and(|next| *next > depth);
         let kids = if has_kids { "│  " } else { "   " };
-        Branch { first: format!("{stem}{arm}"), under: format!("{stem}{more}{kids}") }
+        Branch {
+            first: format!("{stem}{arm}"),
+            under: format!("{stem}{more}{kids}"),
+        }
     }
 
     #[cfg(test)]
@@ -480,7 +581,12 @@ pub mod tree {
         fn branches_join_brothers_and_end_with_the_last() {
             let drawn: Vec<String> = branches(&[0, 1, 2, 3, 2, 1])
                 .into_iter()
-                .flat_map(|branch| [format!("{}x", branch.first), branch.under.trim_end().to_owned()])
+                .flat_map(|branch| {
+                    [
+                        format!("{}x", branch.first),
+                        branch.under.trim_end().to_owned(),
+                    ]
+                })
                 .collect();
             assert_eq!(
                 drawn,

@@ -1,6 +1,6 @@
-//! Counts the attempts of strangers and their gains. An attack that gained anything fails its test at the end, after
-//! all its variants. With `WALWISE_TALLY=FILE` each attack appends a line there, from which the table of SECURITY.md is
-//! made.
+//! Counts the attempts of strangers and their gains. An attack that gained anything fails its test
+//! at the end, after all its variants. With `WALWISE_TALLY=FILE` each attack appends a line there,
+//! from which the table of SECURITY.md is made.
 
 use std::env;
 use std::fs::OpenOptions;
@@ -18,25 +18,44 @@ pub struct Attempts {
 impl Attempts {
     /// An attack, named as in the table.
     pub fn at(attack: &'static str) -> Self {
-        Self { attack, made: 0, gains: Vec::new(), lost: 0 }
+        Self {
+            attack,
+            made: 0,
+            gains: Vec::new(),
+            lost: 0,
+        }
     }
 
     /// Records an attempt and the stranger's gains, which should be empty.
     pub fn made(&mut self, how: &str, gains: &[String]) {
         self.made += 1;
         self.lost += usize::from(!gains.is_empty());
-        self.gains.extend(gains.iter().map(|gain| format!("{how}: {gain}")));
+        self.gains
+            .extend(gains.iter().map(|gain| format!("{how}: {gain}")));
     }
 
     /// Fails if anything was gained.
     pub fn end(self) {
-        let Self { attack, made, gains, lost } = self;
+        let Self {
+            attack,
+            made,
+            gains,
+            lost,
+        } = self;
         if let Some(tally) = env::var_os("WALWISE_TALLY") {
-            let mut file = OpenOptions::new().create(true).append(true).open(tally).unwrap();
+            let mut file = OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(tally)
+                .unwrap();
             writeln!(file, "{attack}\t{made}\t{lost}").unwrap();
         }
         assert!(made > 0, "{attack}: nothing was tried");
-        assert!(gains.is_empty(), "{attack}: {lost} of {made} attempts succeeded\n{}", gains.join("\n"));
+        assert!(
+            gains.is_empty(),
+            "{attack}: {lost} of {made} attempts succeeded\n{}",
+            gains.join("\n")
+        );
     }
 }
 

@@ -1,5 +1,5 @@
-//! Memory and time: configurations that grow when they are read. Root must stay below 150 MB with all its processes,
-//! and must finish.
+//! Memory and time: configurations that grow when they are read. Root must stay below 150 MB with
+//! all its processes, and must finish.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -23,17 +23,26 @@ const HARMFUL: u64 = 1 << 30;
 /// The file that [`measured`] writes, and the words of the command.
 const MEASURED: &str = "WALWISE_MEASURED";
 
-/// Runs a program and records the memory of the largest of its processes. The kernel keeps the maximum of all children
-/// that were waited for, including theirs, so no sampling is needed.
+/// Runs a program and records the memory of the largest of its processes. The kernel keeps the
+/// maximum of all children that were waited for, including theirs, so no sampling is needed.
 #[test]
 #[ignore = "needs root: it measures what the attacks run"]
 fn measured() {
-    let Ok(words) = env::var(MEASURED) else { return };
+    let Ok(words) = env::var(MEASURED) else {
+        return;
+    };
     let mut words = words.lines();
     let to = words.next().unwrap();
-    let status = Command::new(words.next().unwrap()).args(words).status_in_time();
-    let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN).unwrap();
-    fs::write(to, format!("{} {}", usage.max_rss() << 10, status.code().unwrap_or(-1))).unwrap();
+    let status = Command::new(words.next().unwrap())
+        .args(words)
+        .status_in_time();
+    let usage =
+        nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN).unwrap();
+    fs::write(
+        to,
+        format!("{} {}", usage.max_rss() << 10, status.code().unwrap_or(-1)),
+    )
+    .unwrap();
     process::exit(0);
 }
 
@@ -42,9 +51,13 @@ fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
     let result = ground.at("measured");
     let _ = fs::remove_file(&result);
     let program = root::program();
-    let words = [&[result.to_str().unwrap(), program.as_str()][..], arguments].concat().join("\n");
+    let words = [&[result.to_str().unwrap(), program.as_str()][..], arguments]
+        .concat()
+        .join("\n");
     let mut command = root::cron(env::current_exe().unwrap().to_str().unwrap());
-    command.args(["bombs::measured", "--exact", "--ignored", "--nocapture"]).env(MEASURED, words);
+    command
+        .args(["bombs::measured", "--exact", "--ignored", "--nocapture"])
+        .env(MEASURED, words);
     let mut most = 0;
     let ended = Run::start(&mut command).end(root::patience(), |run| {
         let now = memory_of_children(run.pid().as_raw());
@@ -75,17 +88,32 @@ fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
 
 /// The present memory of all descendants of a process, with shared pages counted in parts.
 fn memory_of_children(pid: i32) -> u64 {
-    let children = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let children = children.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let children = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let children =
+        children.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
     let children: Vec<i32> = children
-        .flat_map(|all| all.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>())
+        .flat_map(|all| {
+            all.split_whitespace()
+                .map(|pid| pid.parse().unwrap())
+                .collect::<Vec<_>>()
+        })
         .collect();
     let own = |pid: i32| {
         let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("Pss:").map(str::to_owned));
-        line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) << 10
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("Pss:").map(str::to_owned));
+        line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok())
+            .unwrap_or(0)
+            << 10
     };
-    children.into_iter().map(|pid| own(pid) + memory_of_children(pid)).sum()
+    children
+        .into_iter()
+        .map(|pid| own(pid) + memory_of_children(pid))
+        .sum()
 }
 
 /// A megabyte of one line, and as many names for it as wanted.
@@ -117,16 +145,29 @@ fn mariadb(ground: &Ground, fakes: &Fakes, name: &str, lay: impl FnOnce(&Path) -
 }
 
 /// A PostgreSQL in a mount name space of its own, with so many mounts in it.
-fn apart(ground: &Ground, fakes: &Fakes, name: &str, mounts: usize, lay: impl FnOnce(&Path)) -> Fake {
+fn apart(
+    ground: &Ground,
+    fakes: &Fakes,
+    name: &str,
+    mounts: usize,
+    lay: impl FnOnce(&Path),
+) -> Fake {
     let data = ground.theirs(name);
     postgres_data(&data);
     lay(&data);
     let point = ground.theirs(&format!("{name}-mounts"));
     let mut command = as_uid(UID, "/usr/bin/unshare");
-    command.args(["-Urm", "/bin/sh", "-c", MANY_MOUNTS, "sh"]).arg(&point).arg(mounts.to_string());
+    command
+        .args(["-Urm", "/bin/sh", "-c", MANY_MOUNTS, "sh"])
+        .arg(&point)
+        .arg(mounts.to_string());
     command.arg(fakes.program("postgres")).arg("-D").arg(&data);
     let fake = fakes.start_through(&mut command, "postgres");
-    put(&data.join("postmaster.pid"), pid_file(fake.pid(), &data, &data), 0o600);
+    put(
+        &data.join("postmaster.pid"),
+        pid_file(fake.pid(), &data, &data),
+        0o600,
+    );
     fake
 }
 
@@ -136,52 +177,91 @@ while [ "$n" -gt 0 ]; do mkdir -p "$at/$long$n" && mount -t tmpfs t "$at/$long$n
 exec "$@""#;
 
 const BOMBS: [Bomb; 13] = [
-    ("64 of PostgreSQL, each in a name space, with files of a megabyte", |ground, fakes| {
-        let one = |n: usize| {
-            apart(ground, fakes, &format!("apart{n}"), 0, |data| {
-                linked(&data.join("conf.d"), 1, "fsync=1\n", "conf");
-                linked(&data.join("conf.d"), 1, "fsync=0\n", "other.conf");
-                put(&data.join("postgresql.conf"), "include_dir 'conf.d'\n", 0o644);
-            })
-        };
-        (0..64).map(one).collect()
-    }),
-    ("8 of PostgreSQL, each with hundreds of mounts and tablespaces", |ground, fakes| {
-        let one = |n: usize| {
-            apart(ground, fakes, &format!("mounted{n}"), 300, |data| {
-                for link in 0..200 {
-                    symlink(ground.at("elsewhere"), data.join(format!("pg_tblspc/{link}"))).unwrap();
-                }
-            })
-        };
-        (0..8).map(one).collect()
-    }),
+    (
+        "64 of PostgreSQL, each in a name space, with files of a megabyte",
+        |ground, fakes| {
+            let one = |n: usize| {
+                apart(ground, fakes, &format!("apart{n}"), 0, |data| {
+                    linked(&data.join("conf.d"), 1, "fsync=1\n", "conf");
+                    linked(&data.join("conf.d"), 1, "fsync=0\n", "other.conf");
+                    put(
+                        &data.join("postgresql.conf"),
+                        "include_dir 'conf.d'\n",
+                        0o644,
+                    );
+                })
+            };
+            (0..64).map(one).collect()
+        },
+    ),
+    (
+        "8 of PostgreSQL, each with hundreds of mounts and tablespaces",
+        |ground, fakes| {
+            let one = |n: usize| {
+                apart(ground, fakes, &format!("mounted{n}"), 300, |data| {
+                    for link in 0..200 {
+                        symlink(
+                            ground.at("elsewhere"),
+                            data.join(format!("pg_tblspc/{link}")),
+                        )
+                        .unwrap();
+                    }
+                })
+            };
+            (0..8).map(one).collect()
+        },
+    ),
     ("PostgreSQL, 255 links to one file", |ground, fakes| {
         vec![postgres(ground, fakes, "data", |data| {
             linked(&data.join("conf.d"), 255, "fsync=1\n", "conf");
-            put(&data.join("postgresql.conf"), "include_dir 'conf.d'\n", 0o644);
+            put(
+                &data.join("postgresql.conf"),
+                "include_dir 'conf.d'\n",
+                0o644,
+            );
         })]
     }),
     ("PostgreSQL, includes of includes", |ground, fakes| {
         vec![postgres(ground, fakes, "data", |data| {
-            put(&data.join("postgresql.conf"), "include 'n0'\ninclude 'n0'\n", 0o644);
+            put(
+                &data.join("postgresql.conf"),
+                "include 'n0'\ninclude 'n0'\n",
+                0o644,
+            );
             for n in 0..9 {
-                put(&data.join(format!("n{n}")), format!("include 'n{0}'\n", n + 1).repeat(20), 0o644);
+                put(
+                    &data.join(format!("n{n}")),
+                    format!("include 'n{0}'\n", n + 1).repeat(20),
+                    0o644,
+                );
             }
             put(&data.join("n9"), "fsync=1\n".repeat(100_000), 0o644);
         })]
     }),
     ("PostgreSQL, an include of itself", |ground, fakes| {
         vec![postgres(ground, fakes, "data", |data| {
-            put(&data.join("postgresql.conf"), "include 'postgresql.conf'\n".repeat(10_000), 0o644);
+            put(
+                &data.join("postgresql.conf"),
+                "include 'postgresql.conf'\n".repeat(10_000),
+                0o644,
+            );
         })]
     }),
     ("PostgreSQL, 300 files of a megabyte", |ground, fakes| {
         vec![postgres(ground, fakes, "data", |data| {
             for n in 0..300 {
-                linked(&data.join("conf.d"), 1, "wal_level=minimal\n", &format!("{n}.conf"));
+                linked(
+                    &data.join("conf.d"),
+                    1,
+                    "wal_level=minimal\n",
+                    &format!("{n}.conf"),
+                );
             }
-            put(&data.join("postgresql.conf"), "include_dir 'conf.d'\n", 0o644);
+            put(
+                &data.join("postgresql.conf"),
+                "include_dir 'conf.d'\n",
+                0o644,
+            );
         })]
     }),
     ("PostgreSQL, 100,000 files", |ground, fakes| {
@@ -192,26 +272,45 @@ const BOMBS: [Bomb; 13] = [
                 fs::File::create(directory.join(format!("{n}.conf"))).unwrap();
             }
             give(&directory);
-            put(&data.join("postgresql.conf"), "include_dir 'conf.d'\n", 0o644);
+            put(
+                &data.join("postgresql.conf"),
+                "include_dir 'conf.d'\n",
+                0o644,
+            );
         })]
     }),
     ("PostgreSQL, values of a megabyte", |ground, fakes| {
         vec![postgres(ground, fakes, "data", |data| {
             let value = "x".repeat((1 << 20) - 100);
-            put(&data.join("postgresql.conf"), format!("wal_sync_method = '{value}'\n"), 0o644);
-            put(&data.join("postgresql.auto.conf"), format!("synchronous_commit = '{value}'\n"), 0o644);
+            put(
+                &data.join("postgresql.conf"),
+                format!("wal_sync_method = '{value}'\n"),
+                0o644,
+            );
+            put(
+                &data.join("postgresql.auto.conf"),
+                format!("synchronous_commit = '{value}'\n"),
+                0o644,
+            );
             put(&data.join("PG_VERSION"), value, 0o644);
         })]
     }),
-    ("PostgreSQL, twenty servers with twenty links each", |ground, fakes| {
-        let one = |n| {
-            postgres(ground, fakes, &format!("data{n}"), |data| {
-                linked(&data.join("conf.d"), 20, "fsync=1\n", "conf");
-                put(&data.join("postgresql.conf"), "include_dir 'conf.d'\n", 0o644);
-            })
-        };
-        (0..20).map(one).collect()
-    }),
+    (
+        "PostgreSQL, twenty servers with twenty links each",
+        |ground, fakes| {
+            let one = |n| {
+                postgres(ground, fakes, &format!("data{n}"), |data| {
+                    linked(&data.join("conf.d"), 20, "fsync=1\n", "conf");
+                    put(
+                        &data.join("postgresql.conf"),
+                        "include_dir 'conf.d'\n",
+                        0o644,
+                    );
+                })
+            };
+            (0..20).map(one).collect()
+        },
+    ),
     ("PostgreSQL, a megabyte of arguments", |ground, fakes| {
         let data = ground.theirs("data");
         postgres_data(&data);
@@ -221,9 +320,18 @@ const BOMBS: [Bomb; 13] = [
     }),
     ("MariaDB, 255 links to one file", |ground, fakes| {
         vec![mariadb(ground, fakes, "data", |data| {
-            linked(&data.join("conf.d"), 255, "[mysqld]\ninnodb_flush_method=fsync\n", "cnf");
+            linked(
+                &data.join("conf.d"),
+                255,
+                "[mysqld]\ninnodb_flush_method=fsync\n",
+                "cnf",
+            );
             let file = data.join("my.cnf");
-            put(&file, format!("!includedir {}/conf.d\n", data.display()), 0o644);
+            put(
+                &file,
+                format!("!includedir {}/conf.d\n", data.display()),
+                0o644,
+            );
             file
         })]
     }),
@@ -231,7 +339,11 @@ const BOMBS: [Bomb; 13] = [
         vec![mariadb(ground, fakes, "data", |data| {
             for n in 0..9 {
                 let next = data.join(format!("n{}", n + 1));
-                put(&data.join(format!("n{n}")), format!("!include {}\n", next.display()).repeat(20), 0o644);
+                put(
+                    &data.join(format!("n{n}")),
+                    format!("!include {}\n", next.display()).repeat(20),
+                    0o644,
+                );
             }
             put(
                 &data.join("n9"),
@@ -244,14 +356,18 @@ const BOMBS: [Bomb; 13] = [
     ("MariaDB, an include of itself", |ground, fakes| {
         vec![mariadb(ground, fakes, "data", |data| {
             let file = data.join("my.cnf");
-            put(&file, format!("!include {}\n", file.display()).repeat(10_000), 0o644);
+            put(
+                &file,
+                format!("!include {}\n", file.display()).repeat(10_000),
+                0o644,
+            );
             file
         })]
     }),
 ];
 
-/// The stranger's servers have configurations that are small on disk and large when they are read. He wants the machine
-/// out of memory, or root's job never to end.
+/// The stranger's servers have configurations that are small on disk and large when they are read.
+/// He wants the machine out of memory, or root's job never to end.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn nothing_grows_without_bound() {
@@ -300,7 +416,9 @@ type CaptureBomb = (&'static str, fn() -> String);
 
 /// A capture whose mount table has these lines, each with its number.
 fn mounted(count: usize, line: impl Fn(usize) -> String) -> String {
-    let lines: Vec<String> = (2..count + 2).map(|id| format!("|{id} 1 {}\n", line(id))).collect();
+    let lines: Vec<String> = (2..count + 2)
+        .map(|id| format!("|{id} 1 {}\n", line(id)))
+        .collect();
     format!(
         "walwise host 1\nread /proc/self/mountinfo\n|1 0 8:1 / / rw - ext4 /dev/sda1 rw\n{}",
         lines.concat()
@@ -309,19 +427,37 @@ fn mounted(count: usize, line: impl Fn(usize) -> String) -> String {
 
 const CAPTURES: [CaptureBomb; 4] = [
     ("200,000 mounts on one directory", || {
-        mounted(200_000, |_| "8:1 / /data rw,relatime - ext4 /dev/sda1 rw".to_owned())
+        mounted(200_000, |_| {
+            "8:1 / /data rw,relatime - ext4 /dev/sda1 rw".to_owned()
+        })
     }),
     ("200,000 mounts of one device", || {
-        mounted(200_000, |id| format!("8:1 / /{id} rw,relatime - ext4 /dev/sda1 rw"))
+        mounted(200_000, |id| {
+            format!("8:1 / /{id} rw,relatime - ext4 /dev/sda1 rw")
+        })
     }),
     ("200,000 mounts of as many devices", || {
-        mounted(200_000, |id| format!("{}:{} / /{id} rw,relatime - ext4 /dev/sd{id} rw", id >> 8, id & 255))
+        mounted(200_000, |id| {
+            format!(
+                "{}:{} / /{id} rw,relatime - ext4 /dev/sd{id} rw",
+                id >> 8,
+                id & 255
+            )
+        })
     }),
     ("400,000 block devices and as many servers", || {
-        let devices = (0..400_000).map(|n| format!("|d{n}\n")).collect::<Vec<_>>().concat();
-        let servers =
-            (2..400_002).map(|pid| format!("|{pid} 1 1000 postgres\n")).collect::<Vec<_>>().concat();
-        format!("{}list /sys/class/block\n{devices}servers\n{servers}", mounted(0, |_| String::new()))
+        let devices = (0..400_000)
+            .map(|n| format!("|d{n}\n"))
+            .collect::<Vec<_>>()
+            .concat();
+        let servers = (2..400_002)
+            .map(|pid| format!("|{pid} 1 1000 postgres\n"))
+            .collect::<Vec<_>>()
+            .concat();
+        format!(
+            "{}list /sys/class/block\n{devices}servers\n{servers}",
+            mounted(0, |_| String::new())
+        )
     }),
 ];
 
@@ -329,7 +465,8 @@ const CAPTURES: [CaptureBomb; 4] = [
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn no_capture_grows_without_bound() {
-    let mut attempts = Attempts::at("captures with hundreds of thousands of mounts, devices and servers");
+    let mut attempts =
+        Attempts::at("captures with hundreds of thousands of mounts, devices and servers");
     for (bomb, text) in CAPTURES {
         let ground = Ground::new();
         let capture = ground.at("capture.host");

@@ -9,8 +9,9 @@ use super::impostors::setting;
 use super::root;
 use super::support::postgres::Cluster;
 
-/// Two thousand servers of the stranger's, or ten thousand when it may take long, some older than the real one and some
-/// younger. He wants the real one, whose fsync is off, left out without a word.
+/// Two thousand servers of the stranger's, or ten thousand when it may take long, some older than
+/// the real one and some younger. He wants the real one, whose fsync is off, left out without a
+/// word.
 #[test]
 #[ignore = "needs root and a PostgreSQL: it attacks as another user"]
 fn a_real_postgresql_is_not_hidden_by_a_crowd() {
@@ -28,8 +29,10 @@ fn a_real_postgresql_is_not_hidden_by_a_crowd() {
     let cluster = Cluster::new();
     cluster.start();
     crowd.extend((many / 2..many).map(one));
-    for arguments in [&["check", "--no-probe"][..], &["check", "--no-probe", cluster.data.to_str().unwrap()]]
-    {
+    for arguments in [
+        &["check", "--no-probe"][..],
+        &["check", "--no-probe", cluster.data.to_str().unwrap()],
+    ] {
         let arguments = [arguments, &["-v", "--format", "json"]].concat();
         let ended = root::Run::start(&mut root::walwise(&arguments)).end(root::patience(), |_| ());
         let gains = match ended.hang() {

@@ -1,8 +1,8 @@
-//! Fake database servers: a copy of `echo`, which takes any arguments, under a server's name, with its output into a
-//! full pipe.
+//! Fake database servers: a copy of `echo`, which takes any arguments, under a server's name, with
+//! its output into a full pipe.
 //!
-//! They look as real as a stranger can make them, so that no attack fails early: a directory of their own with a
-//! `postmaster.pid` that names them, a tablespace held open.
+//! They look as real as a stranger can make them, so that no attack fails early: a directory of
+//! their own with a `postmaster.pid` that names them, a tablespace held open.
 
 use std::fs::{self, Permissions};
 use std::io::{PipeReader, Write as _};
@@ -17,7 +17,8 @@ use super::stranger::{UID, as_uid};
 use super::support::running::wait_for;
 use crate::support::deadline::ChildInTime as _;
 
-/// Held by the attack whose fakes run: those of two would share the time that walwise spends on one uid.
+/// Held by the attack whose fakes run: those of two would share the time that walwise spends on one
+/// uid.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// Their programs, and the pipe that they wait at. One attack at a time has any.
@@ -56,7 +57,12 @@ impl Fakes {
         let (reader, mut full) = std::io::pipe().unwrap();
         // What a pipe holds that root made (pipe(7)).
         full.write_all(&vec![b' '; 1 << 16]).unwrap();
-        Self { _one: one, programs, full, _never_read: reader }
+        Self {
+            _one: one,
+            programs,
+            full,
+            _never_read: reader,
+        }
     }
 
     /// A program of this name.
@@ -73,7 +79,9 @@ impl Fakes {
 
     /// Starts a fake.
     pub fn start(&self, command: &mut Command) -> Fake {
-        command.stdout(Stdio::from(self.full.try_clone().unwrap())).stderr(Stdio::null());
+        command
+            .stdout(Stdio::from(self.full.try_clone().unwrap()))
+            .stderr(Stdio::null());
         Fake(command.spawn().unwrap())
     }
 
@@ -81,7 +89,8 @@ impl Fakes {
     pub fn start_through(&self, command: &mut Command, name: &str) -> Fake {
         let fake = self.start(command);
         wait_for("the name of a server", || {
-            fs::read_to_string(format!("/proc/{}/comm", fake.pid())).is_ok_and(|comm| comm.trim() == name)
+            fs::read_to_string(format!("/proc/{}/comm", fake.pid()))
+                .is_ok_and(|comm| comm.trim() == name)
         });
         fake
     }
@@ -95,7 +104,11 @@ impl Fakes {
     pub fn postgres_of(&self, uid: u32, data: &Path, arguments: &[&str]) -> Fake {
         let mut command = as_uid(uid, self.program("postgres"));
         command.arg0("postgres");
-        command.arg("-D").arg(data).args(arguments).current_dir(data);
+        command
+            .arg("-D")
+            .arg(data)
+            .args(arguments)
+            .current_dir(data);
         let fake = self.start(&mut command);
         let pid = data.join("postmaster.pid");
         // Where a trap lies in its place, that stays.
@@ -109,21 +122,29 @@ impl Fakes {
     /// A MariaDB that works in a directory and has the system tablespace there open.
     pub fn mariadb(&self, data: &Path, arguments: &[&str]) -> Fake {
         let mut command = as_uid(UID, "/bin/sh");
-        command.args(["-c", "exec 3<>ibdata1; exec \"$0\" \"$@\""]).arg(self.program("mariadbd"));
+        command
+            .args(["-c", "exec 3<>ibdata1; exec \"$0\" \"$@\""])
+            .arg(self.program("mariadbd"));
         command.args(arguments).current_dir(data);
         self.start_through(&mut command, "mariadbd")
     }
 
-    /// The program that is installed, which alone is asked over its socket: it prints its help, without end.
+    /// The program that is installed, which alone is asked over its socket: it prints its help,
+    /// without end.
     pub fn installed_mariadb(&self, uid: u32, data: &Path, arguments: &[&str]) -> Fake {
         let mut command = as_uid(uid, "/bin/sh");
-        command.args(["-c", "exec 3<>ibdata1; exec \"$0\" \"$@\" --verbose --help", "/usr/sbin/mariadbd"]);
+        command.args([
+            "-c",
+            "exec 3<>ibdata1; exec \"$0\" \"$@\" --verbose --help",
+            "/usr/sbin/mariadbd",
+        ]);
         command.args(arguments).current_dir(data);
         self.start_through(&mut command, "mariadbd")
     }
 }
 
-/// The file that a server writes at its start: process, directory, time, port, directory of the socket.
+/// The file that a server writes at its start: process, directory, time, port, directory of the
+/// socket.
 pub fn pid_file(pid: u32, data: &Path, socket: &Path) -> String {
     format!(
         "{pid}\n{}\n1700000000\n5432\n{}\n\n  5432001         0\nready   \n",
@@ -137,9 +158,11 @@ pub fn postgres_data(path: &Path) {
     for name in ["global", "base", "pg_wal", "pg_tblspc"] {
         fs::create_dir_all(path.join(name)).unwrap();
     }
-    for (name, text) in
-        [("PG_VERSION", "15\n"), ("postgresql.conf", "fsync = on\n"), ("postgresql.auto.conf", "")]
-    {
+    for (name, text) in [
+        ("PG_VERSION", "15\n"),
+        ("postgresql.conf", "fsync = on\n"),
+        ("postgresql.auto.conf", ""),
+    ] {
         fs::write(path.join(name), text).unwrap();
     }
     fs::write(path.join("global/pg_control"), [0; 8192]).unwrap();
@@ -151,7 +174,10 @@ pub fn postgres_data(path: &Path) {
 pub fn mariadb_data(path: &Path) {
     fs::create_dir_all(path).unwrap();
     for name in ["ibdata1", "ib_logfile0", "aria_log_control"] {
-        fs::File::create(path.join(name)).unwrap().set_len(1 << 20).unwrap();
+        fs::File::create(path.join(name))
+            .unwrap()
+            .set_len(1 << 20)
+            .unwrap();
     }
     fs::create_dir_all(path.join("mysql")).unwrap();
     give_all(path);

@@ -1,5 +1,5 @@
-//! The ground of an attack: world-writable directories and the stranger's, and the vault, which belongs to root alone
-//! and must not change.
+//! The ground of an attack: world-writable directories and the stranger's, and the vault, which
+//! belongs to root alone and must not change.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
@@ -19,7 +19,10 @@ pub struct Ground {
 impl Ground {
     /// A new one, with a vault that has one file in it.
     pub fn new() -> Self {
-        let directory = tempfile::Builder::new().prefix("attack-").tempdir().unwrap();
+        let directory = tempfile::Builder::new()
+            .prefix("attack-")
+            .tempdir()
+            .unwrap();
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).unwrap();
         let ground = Self { directory };
         fs::create_dir(ground.vault()).unwrap();
@@ -74,7 +77,11 @@ impl Ground {
 
 /// The changes to root's files, in words.
 pub fn damage(vault: &Untouched) -> Vec<String> {
-    vault.differences().iter().map(|path| format!("changed root's {}", path.display())).collect()
+    vault
+        .differences()
+        .iter()
+        .map(|path| format!("changed root's {}", path.display()))
+        .collect()
 }
 
 /// Makes something the stranger's; a link itself, not what it names.

@@ -1,5 +1,5 @@
-//! A file system that never answers, such as one that a stranger mounts with FUSE. Whatever root reads or writes there,
-//! walwise exits by itself, and immediately on TERM.
+//! A file system that never answers, such as one that a stranger mounts with FUSE. Whatever root
+//! reads or writes there, walwise exits by itself, and immediately on TERM.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -16,7 +16,14 @@ use crate::support::deadline::ChildInTime as _;
 /// The commands, with `HELD` for the held mount point.
 const COMMANDS: [&[&str]; 10] = [
     &["check", "--no-probe", "--output", "HELD/report"],
-    &["check", "--no-probe", "--format", "script", "--output", "HELD/below/script"],
+    &[
+        "check",
+        "--no-probe",
+        "--format",
+        "script",
+        "--output",
+        "HELD/below/script",
+    ],
     &["capture", "--output", "HELD/capture"],
     &["check", "--no-probe", "--rules", "HELD/rules"],
     &["check", "--no-probe", "--rules", "HELD"],
@@ -28,20 +35,32 @@ const COMMANDS: [&[&str]; 10] = [
 ];
 
 fn with_held(words: &[&str], held: &str) -> Vec<String> {
-    words.iter().map(|word| word.replace("HELD", held)).collect()
+    words
+        .iter()
+        .map(|word| word.replace("HELD", held))
+        .collect()
 }
 
 /// Root names a place that never answers. The stranger wants its job never to end.
 #[test]
 #[ignore = "needs root and FUSE"]
 fn what_never_answers_is_given_up() {
-    let mut attempts = Attempts::at("outputs, rules, hosts and drills on a mount that never answers");
+    let mut attempts =
+        Attempts::at("outputs, rules, hosts and drills on a mount that never answers");
     let ground = Ground::new();
     let point = ground.shared("held", 0o755);
     let _held = HeldFuse::mount(&point);
     let runs: Vec<_> = COMMANDS
         .iter()
-        .map(|words| (words, Run::start(&mut root::walwise(with_held(words, point.to_str().unwrap())))))
+        .map(|words| {
+            (
+                words,
+                Run::start(&mut root::walwise(with_held(
+                    words,
+                    point.to_str().unwrap(),
+                ))),
+            )
+        })
         .collect();
     for (words, run) in runs {
         let ended = run.end(root::patience(), |_| ());
@@ -63,12 +82,20 @@ fn what_waits_there_ends_on_term() {
     let point = ground.shared("held", 0o755);
     let _held = HeldFuse::mount(&point);
     let start = |words: &&'static [&str]| {
-        (*words, Run::start(&mut root::walwise(with_held(words, point.to_str().unwrap()))))
+        (
+            *words,
+            Run::start(&mut root::walwise(with_held(
+                words,
+                point.to_str().unwrap(),
+            ))),
+        )
     };
     let runs: Vec<_> = COMMANDS.iter().map(start).collect();
     for (words, mut run) in runs {
         // One of its processes waits for the answer, or it has given up.
-        super::support::running::wait_for("it waits for FUSE", || !run.runs() || waits(run.pid().as_raw()));
+        super::support::running::wait_for("it waits for FUSE", || {
+            !run.runs() || waits(run.pid().as_raw())
+        });
         let asked = run.runs();
         let _ = kill(run.pid(), Signal::SIGTERM);
         let told = std::time::Instant::now();
@@ -85,16 +112,23 @@ fn what_waits_there_ends_on_term() {
 
 /// Whether a process, or one of its children, waits in the kernel for a FUSE server.
 fn waits(pid: i32) -> bool {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
     tasks.map(|task| task.path()).any(|task| {
         let at = fs::read_to_string(task.join("wchan")).unwrap_or_default();
         let children = fs::read_to_string(task.join("children")).unwrap_or_default();
         // The first waits for the answer, others for the first.
         let stat = fs::read_to_string(task.join("stat")).unwrap_or_default();
-        let stuck = stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('D'));
+        let stuck = stat
+            .rsplit_once(") ")
+            .is_some_and(|(_, rest)| rest.starts_with('D'));
         stuck
             || at.contains("request_wait_answer")
-            || children.split_whitespace().any(|child| child.parse().is_ok_and(waits))
+            || children
+                .split_whitespace()
+                .any(|child| child.parse().is_ok_and(waits))
     })
 }
 
@@ -108,23 +142,34 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
     let pipe = ground.at("pipe");
     super::ground::fifo(&pipe);
     // Open for both, so that it neither waits for a reader nor fails without one.
-    let both = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+    let both = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&pipe)
+        .unwrap();
     let mut command = root::walwise(["drill".as_ref(), "write".as_ref(), directory.as_os_str()]);
-    let mut child =
-        command.stdout(both.try_clone().unwrap()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut child = command
+        .stdout(both.try_clone().unwrap())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
     let pid = child.id();
     super::support::running::wait_for("the pipe is full", || {
         let mut waiting = [PollFd::new(both.as_fd(), PollFlags::POLLOUT)];
         poll(&mut waiting, PollTimeout::ZERO).unwrap() == 0
     });
-    // Poll says so when a page is left; whoever does not ask it writes on, until there is no room at all.
+    // Poll says so when a page is left; whoever does not ask it writes on, until there is no room
+    // at all.
     let mut before = 0;
     super::support::running::wait_for("nothing more is written", || {
         std::thread::sleep(std::time::Duration::from_secs(1));
         let now = rustix::io::ioctl_fionread(&both).unwrap();
         std::mem::replace(&mut before, now) == now
     });
-    let _ = kill(nix::unistd::Pid::from_raw(pid.try_into().unwrap()), Signal::SIGTERM);
+    let _ = kill(
+        nix::unistd::Pid::from_raw(pid.try_into().unwrap()),
+        Signal::SIGTERM,
+    );
     let end = std::time::Instant::now() + std::time::Duration::from_secs(root::patience());
     let ends = loop {
         match child.try_wait().unwrap() {
@@ -134,6 +179,13 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
         }
     };
     child.kill_in_time();
-    attempts.made("a full pipe", &if ends { Vec::new() } else { vec!["root hangs".to_owned()] });
+    attempts.made(
+        "a full pipe",
+        &if ends {
+            Vec::new()
+        } else {
+            vec!["root hangs".to_owned()]
+        },
+    );
     attempts.end();
 }

@@ -20,25 +20,39 @@ use super::support::running::{children, wait_for};
 pub fn setting(report: &Value, data: &Path, fact: &str, is: &Value) -> Vec<String> {
     let subject = format!("cluster {}", data.display());
     let rows = report["facts"].as_array().unwrap();
-    let row = rows.iter().find(|row| row["subject"] == subject.as_str() && row["fact"] == fact);
+    let row = rows
+        .iter()
+        .find(|row| row["subject"] == subject.as_str() && row["fact"] == fact);
     match row {
         None => vec![format!("{fact} of {subject} is not in the report")],
         Some(row) if row["reading"]["value"] != *is => {
-            vec![format!("{fact} of {subject} is said to be {}", row["reading"])]
+            vec![format!(
+                "{fact} of {subject} is said to be {}",
+                row["reading"]
+            )]
         }
         Some(_) => Vec::new(),
     }
 }
 
 fn report() -> Ended {
-    root::end(&mut root::walwise(["check", "--no-probe", "-v", "--format", "json"]))
+    root::end(&mut root::walwise([
+        "check",
+        "--no-probe",
+        "-v",
+        "--format",
+        "json",
+    ]))
 }
 
 /// Ways of starting a process that change what it sees of the machine, or how it is seen.
 const GUISES: [(&str, &[&str]); 4] = [
     ("in the open", &[]),
     ("in a user and mount name space", &["unshare", "-Urm"]),
-    ("in a pid name space, too", &["unshare", "-Urmpf", "--kill-child"]),
+    (
+        "in a pid name space, too",
+        &["unshare", "-Urmpf", "--kill-child"],
+    ),
     ("with a name of its own", &["unshare", "-Urmu"]),
 ];
 
@@ -56,8 +70,8 @@ fn in_guise(fakes: &Fakes, guise: &[&str], name: &str) -> Command {
     command
 }
 
-/// A process of the stranger's says that it is the server of a real directory, with fsync on, and is older than the real
-/// server, whose fsync is off. He wants the report to say "fsync is on".
+/// A process of the stranger's says that it is the server of a real directory, with fsync on, and
+/// is older than the real server, whose fsync is off. He wants the report to say "fsync is on".
 #[test]
 #[ignore = "needs root and a PostgreSQL: it attacks as another user"]
 fn nobody_speaks_for_a_postgresql() {
@@ -68,21 +82,36 @@ fn nobody_speaks_for_a_postgresql() {
         let cluster = Cluster::new();
         // Older than the server, so that it has the lower number.
         let mut command = in_guise(&fakes, words, "postgres");
-        command.arg("-D").arg(&cluster.data).args(["-c", "fsync=on", "-c", "full_page_writes=off"]);
+        command
+            .arg("-D")
+            .arg(&cluster.data)
+            .args(["-c", "fsync=on", "-c", "full_page_writes=off"]);
         let before = start(&fakes, &mut command, words);
         cluster.start();
         let mut younger = in_guise(&fakes, words, "postgres");
-        younger.arg("-D").arg(&cluster.data).args(["-c", "fsync=on", "-c", "full_page_writes=off"]);
+        younger
+            .arg("-D")
+            .arg(&cluster.data)
+            .args(["-c", "fsync=on", "-c", "full_page_writes=off"]);
         let after = start(&fakes, &mut younger, words);
         let report = report().json();
         let mut gains = setting(&report, &cluster.data, "pg.fsync", &false.into());
-        gains.extend(setting(&report, &cluster.data, "pg.full_page_writes", &true.into()));
+        gains.extend(setting(
+            &report,
+            &cluster.data,
+            "pg.full_page_writes",
+            &true.into(),
+        ));
         attempts.made(&format!("a server that runs, {guise}"), &gains);
         cluster.stop();
         let stopped = self::report().json();
         let said = |fact| setting(&stopped, &cluster.data, fact, &true.into()).is_empty();
-        let gains = ["pg.running", "pg.fsync"].into_iter().filter(|fact| said(fact));
-        let gains: Vec<String> = gains.map(|fact| format!("{fact} is said to be true")).collect();
+        let gains = ["pg.running", "pg.fsync"]
+            .into_iter()
+            .filter(|fact| said(fact));
+        let gains: Vec<String> = gains
+            .map(|fact| format!("{fact} is said to be true"))
+            .collect();
         attempts.made(&format!("a server that is stopped, {guise}"), &gains);
         drop((before, after));
     }
@@ -97,18 +126,20 @@ fn start(fakes: &Fakes, command: &mut Command, guise: &[&str]) -> super::fakes::
     let fake = fakes.start(command);
     wait_for("a server in a name space", || {
         children(fake.pid()).iter().any(|pid| {
-            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == "postgres")
+            fs::read_to_string(format!("/proc/{pid}/comm"))
+                .is_ok_and(|comm| comm.trim() == "postgres")
         })
     });
     fake
 }
 
-/// The stranger mounts a directory of his over the real one in a name space of his own, with files that say that he is the
-/// server. He wants them taken for the real ones.
+/// The stranger mounts a directory of his over the real one in a name space of his own, with files
+/// that say that he is the server. He wants them taken for the real ones.
 #[test]
 #[ignore = "needs root and a PostgreSQL: it attacks as another user"]
 fn nobody_speaks_for_a_postgresql_from_behind_a_mount() {
-    let mut attempts = Attempts::at("a directory mounted over a real one in a stranger's name space");
+    let mut attempts =
+        Attempts::at("a directory mounted over a real one in a stranger's name space");
     let ground = Ground::new();
     let fakes = Fakes::on(&ground);
     let cluster = Cluster::new();
@@ -131,18 +162,23 @@ fn nobody_speaks_for_a_postgresql_from_behind_a_mount() {
     cluster.stop();
     let stopped = report().json();
     let said = setting(&stopped, &cluster.data, "pg.running", &true.into()).is_empty();
-    let gains = if said { vec!["the stranger's server is said to run there".to_owned()] } else { Vec::new() };
+    let gains = if said {
+        vec!["the stranger's server is said to run there".to_owned()]
+    } else {
+        Vec::new()
+    };
     attempts.made("a bind mount, and the server is stopped", &gains);
     drop(fake);
     attempts.end();
 }
 
-/// The stranger's directory has a `postmaster.pid` that names a real server, and the other way round. He wants his settings
-/// reported for it, or its socket asked for him.
+/// The stranger's directory has a `postmaster.pid` that names a real server, and the other way
+/// round. He wants his settings reported for it, or its socket asked for him.
 #[test]
 #[ignore = "needs root and a PostgreSQL: it attacks as another user"]
 fn nobody_borrows_a_postgresql_s_process() {
-    let mut attempts = Attempts::at("a `postmaster.pid` that names another server's process or socket");
+    let mut attempts =
+        Attempts::at("a `postmaster.pid` that names another server's process or socket");
     let ground = Ground::new();
     let fakes = Fakes::on(&ground);
     let cluster = Cluster::new();
@@ -171,7 +207,9 @@ fn nobody_borrows_a_postgresql_s_process() {
         let theirs = format!("cluster {}", data.display());
         let rows = report["facts"].as_array().unwrap();
         let asked = rows.iter().any(|row| {
-            row["subject"] == theirs.as_str() && row["fact"] == "pg.fsync" && row["reading"]["value"] == false
+            row["subject"] == theirs.as_str()
+                && row["fact"] == "pg.fsync"
+                && row["reading"]["value"] == false
         });
         if asked {
             gains.push("what another server says is said of the stranger's directory".to_owned());
@@ -182,8 +220,8 @@ fn nobody_borrows_a_postgresql_s_process() {
     attempts.end();
 }
 
-/// A process of the stranger's calls itself MariaDB and works in the data directory of a real one. He wants his options
-/// reported for it.
+/// A process of the stranger's calls itself MariaDB and works in the data directory of a real one.
+/// He wants his options reported for it.
 #[test]
 #[ignore = "needs root and a MariaDB: it attacks as another user"]
 fn nobody_speaks_for_a_mariadb() {
@@ -198,20 +236,31 @@ fn nobody_speaks_for_a_mariadb() {
         let mut server = Mariadb::beneath(&place, "[mysqld]\ninnodb_flush_log_at_trx_commit = 0\n");
         let data = server.data.canonicalize().unwrap();
         fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
-        put(&ground.at("own.cnf"), format!("[mysqld]\ndatadir={}\n", data.display()), 0o644);
+        put(
+            &ground.at("own.cnf"),
+            format!("[mysqld]\ndatadir={}\n", data.display()),
+            0o644,
+        );
         let own = format!("--defaults-file={}", ground.at("own.cnf").display());
         let mut command = in_guise(&fakes, words, "mariadbd");
-        command.current_dir(&data).args([&own, "--innodb-flush-log-at-trx-commit=1"]);
+        command
+            .current_dir(&data)
+            .args([&own, "--innodb-flush-log-at-trx-commit=1"]);
         let before = fakes.start_through(&mut command, "mariadbd");
         server.start();
         let mut younger = in_guise(&fakes, words, "mariadbd");
-        younger.current_dir(&data).args([&own, "--innodb-flush-log-at-trx-commit=1"]);
+        younger
+            .current_dir(&data)
+            .args([&own, "--innodb-flush-log-at-trx-commit=1"]);
         let after = fakes.start_through(&mut younger, "mariadbd");
         // The server may have been asked or not; of the impostor nothing may be said.
         let subject = format!("cluster {}", data.display());
         let report = report().json();
-        let rows =
-            report["facts"].as_array().unwrap().iter().filter(|row| row["subject"] == subject.as_str());
+        let rows = report["facts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|row| row["subject"] == subject.as_str());
         let rows = rows.filter(|row| row["fact"] == "mysql.innodb_flush_log_at_trx_commit");
         let said = rows.map(|row| row["reading"].to_string());
         let gains: Vec<String> = said
@@ -222,15 +271,20 @@ fn nobody_speaks_for_a_mariadb() {
         drop(server);
         let stopped = self::report().json();
         let said = setting(&stopped, &data, "mysql.running", &true.into()).is_empty();
-        let gains = if said { vec!["mysql.running is said to be true".to_owned()] } else { Vec::new() };
+        let gains = if said {
+            vec!["mysql.running is said to be true".to_owned()]
+        } else {
+            Vec::new()
+        };
         attempts.made(&format!("a server that is stopped, {guise}"), &gains);
         drop((before, after));
     }
     attempts.end();
 }
 
-/// A stranger's link called `postgres` leads to a program that becomes another user when it is started, so that its process
-/// has two. He wants root to take the one that he is not for the server's owner, and read his links as that one.
+/// A stranger's link called `postgres` leads to a program that becomes another user when it is
+/// started, so that its process has two. He wants root to take the one that he is not for the
+/// server's owner, and read his links as that one.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_setuid_program_is_no_server_of_its_owner() {
@@ -248,7 +302,8 @@ fn a_setuid_program_is_no_server_of_its_owner() {
             let data = ground.theirs("data");
             // What the program's own user or group may read, in reach of everybody.
             let secret = ground.shared("etc", 0o755).join("shadow");
-            let text = format!("{SECRET}\nfsync = {SECRET}\n[mysqld]\ninnodb_flush_method={SECRET}\n");
+            let text =
+                format!("{SECRET}\nfsync = {SECRET}\n[mysqld]\ninnodb_flush_method={SECRET}\n");
             fs::write(&secret, text).unwrap();
             fs::set_permissions(&secret, fs::Permissions::from_mode(0o640)).unwrap();
             let mut command = as_uid(UID, bin.join(name));
@@ -264,15 +319,25 @@ fn a_setuid_program_is_no_server_of_its_owner() {
             }
             let fake = fakes.start(command.current_dir(&data));
             if name == "postgres" {
-                put(&data.join("postmaster.pid"), pid_file(fake.pid(), &data, &data), 0o600);
+                put(
+                    &data.join("postmaster.pid"),
+                    pid_file(fake.pid(), &data, &data),
+                    0o600,
+                );
             }
             let status = fs::read_to_string(format!("/proc/{}/status", fake.pid())).unwrap();
             let two = |key: &str| {
-                let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();
+                let line = status
+                    .lines()
+                    .find_map(|line| line.strip_prefix(key))
+                    .unwrap();
                 line.split_whitespace().nth(1) == Some("0")
             };
             assert!(two("Uid:") || two("Gid:"), "it is nobody else: {status}");
-            for arguments in [&["check", "--no-probe", "-v", "--format", "json"][..], &["capture"]] {
+            for arguments in [
+                &["check", "--no-probe", "-v", "--format", "json"][..],
+                &["capture"],
+            ] {
                 let ended = root::end(&mut root::walwise(arguments));
                 let mut gains: Vec<String> = ended.hang().into_iter().collect();
                 if ended.said().contains(SECRET) {
@@ -284,7 +349,9 @@ fn a_setuid_program_is_no_server_of_its_owner() {
                     let rows = report["facts"].as_array().unwrap();
                     let running = rows.iter().any(|row| {
                         row["subject"] == subject.as_str()
-                            && row["fact"].as_str().is_some_and(|fact| fact.ends_with(".running"))
+                            && row["fact"]
+                                .as_str()
+                                .is_some_and(|fact| fact.ends_with(".running"))
                             && row["reading"]["value"] == true
                     });
                     // One that is the stranger's in all but its group is a server of his.
@@ -300,7 +367,8 @@ fn a_setuid_program_is_no_server_of_its_owner() {
     attempts.end();
 }
 
-/// A directory of root's that everybody may read is no cluster of the stranger's, whose process names it.
+/// A directory of root's that everybody may read is no cluster of the stranger's, whose process
+/// names it.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_directory_of_another_is_not_his() {
@@ -313,7 +381,11 @@ fn a_directory_of_another_is_not_his() {
             postgres_data(&data);
             fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
             std::os::unix::fs::chown(&data, Some(owner), Some(owner)).unwrap();
-            let named = if by_link { ground.theirs("theirs").join("data") } else { data.clone() };
+            let named = if by_link {
+                ground.theirs("theirs").join("data")
+            } else {
+                data.clone()
+            };
             if by_link {
                 symlink(&data, &named).unwrap();
                 give(&named);
@@ -327,7 +399,11 @@ fn a_directory_of_another_is_not_his() {
                     && row["fact"] == "pg.fsync"
                     && row["reading"]["value"] == false
             });
-            let gains = if said { vec!["his options are said of it".to_owned()] } else { Vec::new() };
+            let gains = if said {
+                vec!["his options are said of it".to_owned()]
+            } else {
+                Vec::new()
+            };
             attempts.made(&format!("of uid {owner}, by a link: {by_link}"), &gains);
             drop(fake);
         }

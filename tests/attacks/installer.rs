@@ -1,4 +1,5 @@
-//! The installer of the archive, which root runs: below a prefix where others can write, from anywhere, with any umask.
+//! The installer of the archive, which root runs: below a prefix where others can write, from
+//! anywhere, with any umask.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
@@ -18,7 +19,12 @@ struct Prefix(tempfile::TempDir);
 
 impl Prefix {
     fn new() -> Self {
-        Self(tempfile::Builder::new().prefix("walwise-attack-").tempdir_in("/root").unwrap())
+        Self(
+            tempfile::Builder::new()
+                .prefix("walwise-attack-")
+                .tempdir_in("/root")
+                .unwrap(),
+        )
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -38,7 +44,11 @@ impl Prefix {
             fs::write(archive.join(directory).join(file), "of the archive\n").unwrap();
         }
         fs::create_dir_all(archive.join("systemd")).unwrap();
-        for unit in ["systemd/walwise-check.service", "systemd/walwise-check.timer", "install.sh"] {
+        for unit in [
+            "systemd/walwise-check.service",
+            "systemd/walwise-check.timer",
+            "install.sh",
+        ] {
             fs::copy(Path::new(PACKAGING).join(unit), archive.join(unit)).unwrap();
         }
         fs::write(archive.join("walwise"), "#!/bin/sh\n").unwrap();
@@ -54,7 +64,11 @@ fn with_own_etc(archive: &Path, script: &str) -> Ended {
         ln -s ../walwise-check.timer /etc/systemd/system/timers.target.wants/walwise-check.timer
         {script}"
     );
-    root::end(Command::new("unshare").args(["--mount", "sh", "-ec", &script, "sh"]).arg(archive))
+    root::end(
+        Command::new("unshare")
+            .args(["--mount", "sh", "-ec", &script, "sh"])
+            .arg(archive),
+    )
 }
 
 /// What the stranger finds prepared: the directory below the prefix that he may change, and how.
@@ -67,8 +81,8 @@ const OPEN: [(&str, u32, bool); 6] = [
     (".", 0o1777, false),
 ];
 
-/// The stranger lays links in the way of what root writes. He wants root's file written or given another mode, or his own
-/// program in the place of root's.
+/// The stranger lays links in the way of what root writes. He wants root's file written or given
+/// another mode, or his own program in the place of root's.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn nothing_is_installed_through_a_link() {
@@ -77,7 +91,11 @@ fn nothing_is_installed_through_a_link() {
         for trap in ["a draft", "a file", "a directory"] {
             let (ground, place) = (Ground::new(), Prefix::new());
             let (archive, prefix) = (place.archive(), place.at("prefix"));
-            let directory = if open == "." { prefix.clone() } else { prefix.join(open) };
+            let directory = if open == "." {
+                prefix.clone()
+            } else {
+                prefix.join(open)
+            };
             fs::create_dir_all(&directory).unwrap();
             for name in [".walwise.new", "walwise", "walwise.1"] {
                 match trap {
@@ -99,13 +117,19 @@ fn nothing_is_installed_through_a_link() {
                 chown(&directory, Some(UID), Some(UID)).unwrap();
             }
             let vault = ground.watch();
-            let ended = with_own_etc(&archive, &format!("sh \"$1/install.sh\" {}", prefix.display()));
+            let ended = with_own_etc(
+                &archive,
+                &format!("sh \"$1/install.sh\" {}", prefix.display()),
+            );
             let mut gains = damage(&vault);
             gains.extend(ended.hang());
             if ended.code == Some(0) {
                 gains.push(format!("it installs where others write: {}", ended.said()));
             } else if ended.err.split(|b| *b == b'\n').count() != 2 {
-                gains.push(format!("it refuses in other than one sentence: {}", ended.said()));
+                gains.push(format!(
+                    "it refuses in other than one sentence: {}",
+                    ended.said()
+                ));
             }
             attempts.made(&format!("{trap} in {open}, {mode:o}"), &gains);
         }
@@ -113,7 +137,8 @@ fn nothing_is_installed_through_a_link() {
     attempts.end();
 }
 
-/// Root's own circumstances open a door to strangers: another working directory, an umask, a timer that outlives its unit.
+/// Root's own circumstances open a door to strangers: another working directory, an umask, a timer
+/// that outlives its unit.
 #[test]
 #[ignore = "needs root"]
 fn it_installs_where_it_is_told_and_for_root_alone() {
@@ -121,22 +146,46 @@ fn it_installs_where_it_is_told_and_for_root_alone() {
     for (how, script) in [
         ("plain", "cd /; sh \"$1/install.sh\" \"$1/../prefix\""),
         ("relative", "cd \"$1/..\"; sh archive/install.sh prefix"),
-        ("umask 0", "umask 0; cd \"$1/..\"; sh archive/install.sh ./prefix/"),
-        ("umask 077", "umask 077; sh \"$1/install.sh\" \"$1/../prefix\""),
-        ("again", "cd \"$1/..\"; sh archive/install.sh prefix; sh archive/install.sh prefix"),
+        (
+            "umask 0",
+            "umask 0; cd \"$1/..\"; sh archive/install.sh ./prefix/",
+        ),
+        (
+            "umask 077",
+            "umask 077; sh \"$1/install.sh\" \"$1/../prefix\"",
+        ),
+        (
+            "again",
+            "cd \"$1/..\"; sh archive/install.sh prefix; sh archive/install.sh prefix",
+        ),
     ] {
         let place = Prefix::new();
         let archive = place.archive();
         let kept = "\ncp -R /etc/systemd/system \"$1/../units\"";
         let ended = with_own_etc(&archive, &format!("{script}{kept}"));
         let mut gains: Vec<String> = ended.hang().into_iter().collect();
-        for file in ["bin/walwise", "share/man/man1/walwise.1", "share/zsh/site-functions/_walwise"] {
+        for file in [
+            "bin/walwise",
+            "share/man/man1/walwise.1",
+            "share/zsh/site-functions/_walwise",
+        ] {
             let path = place.at("prefix").join(file);
-            let mode = |path: &Path| fs::symlink_metadata(path).map(|found| found.mode() & 0o7777).ok();
-            let expected = if file.starts_with("bin") { 0o755 } else { 0o644 };
+            let mode = |path: &Path| {
+                fs::symlink_metadata(path)
+                    .map(|found| found.mode() & 0o7777)
+                    .ok()
+            };
+            let expected = if file.starts_with("bin") {
+                0o755
+            } else {
+                0o644
+            };
             let modes = (mode(&path), mode(path.parent().unwrap()));
             if modes != (Some(expected), Some(0o755)) {
-                gains.push(format!("{file} and its directory have the modes {modes:?}: {}", ended.said()));
+                gains.push(format!(
+                    "{file} and its directory have the modes {modes:?}: {}",
+                    ended.said()
+                ));
             }
         }
         if fs::read_dir(place.at("prefix/bin")).map_or(0, Iterator::count) != 1 {
@@ -144,7 +193,10 @@ fn it_installs_where_it_is_told_and_for_root_alone() {
         }
         let unit = fs::read_to_string(place.at("units/walwise-check.service")).unwrap_or_default();
         let program = place.at("prefix/bin/walwise").display().to_string();
-        if !unit.lines().any(|line| line.starts_with(&format!("ExecStart={program} "))) {
+        if !unit
+            .lines()
+            .any(|line| line.starts_with(&format!("ExecStart={program} ")))
+        {
             gains.push(format!("the unit does not run {program}"));
         }
         attempts.made(how, &gains);
@@ -165,7 +217,10 @@ fn it_installs_where_it_is_told_and_for_root_alone() {
         .args(["!", "-type", "d"])
         .output_in_time();
     if !left.stdout.is_empty() {
-        gains.push(format!("--remove leaves {}", String::from_utf8_lossy(&left.stdout)));
+        gains.push(format!(
+            "--remove leaves {}",
+            String::from_utf8_lossy(&left.stdout)
+        ));
     }
     attempts.made("--remove", &gains);
     attempts.end();

@@ -1,7 +1,8 @@
 //! The kernel's own protection of world-writable directories (`fs.protected_*`, sysctl/fs.rst).
 //!
-//! These settings are global, so one attack at a time changes them, across concurrent runs too, and they are restored
-//! when the guard is dropped. walwise must hold with this protection and without it.
+//! These settings are global, so one attack at a time changes them, across concurrent runs too, and
+//! they are restored when the guard is dropped. walwise must hold with this protection and without
+//! it.
 
 use std::fs::{self, File};
 
@@ -32,7 +33,10 @@ impl Kernel {
         for (limit, value) in LIMITS.iter().zip(values) {
             fs::write(file(limit), value).unwrap();
         }
-        Set { before, _lock: lock }
+        Set {
+            before,
+            _lock: lock,
+        }
     }
 }
 

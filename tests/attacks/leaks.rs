@@ -1,4 +1,5 @@
-//! Leaks: files of root's that a stranger's server names, so that root reads them and shows their contents.
+//! Leaks: files of root's that a stranger's server names, so that root reads them and shows their
+//! contents.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -41,7 +42,12 @@ impl Leads {
     fn new() -> Self {
         let ground = Ground::new();
         let fakes = Fakes::on(&ground);
-        Self { ground, fakes, servers: Vec::new(), words: Vec::new() }
+        Self {
+            ground,
+            fakes,
+            servers: Vec::new(),
+            words: Vec::new(),
+        }
     }
 
     /// A file in the vault with a word of its own, in whatever syntax somebody may read it.
@@ -62,7 +68,10 @@ impl Leads {
     fn secret_link(&mut self, lead: &str) -> PathBuf {
         let word = format!("{SECRET}n{}n", self.words.len());
         let to = self.ground.shared(&word, 0o755);
-        let at = self.ground.vault().join(format!("link{}", self.words.len()));
+        let at = self
+            .ground
+            .vault()
+            .join(format!("link{}", self.words.len()));
         symlink(to, &at).unwrap();
         self.words.push((lead.to_owned(), word));
         at
@@ -71,11 +80,17 @@ impl Leads {
     /// A directory in the vault whose file has a name of its own.
     fn secret_directory(&mut self, lead: &str) -> PathBuf {
         let word = format!("{SECRET}n{}n", self.words.len());
-        let directory = self.ground.vault().join(format!("directory{}", self.words.len()));
+        let directory = self
+            .ground
+            .vault()
+            .join(format!("directory{}", self.words.len()));
         fs::create_dir(&directory).unwrap();
         for end in ["conf", "cnf", "d"] {
-            fs::write(directory.join(format!("{word}.{end}")), "fsync = off\n[mysqld]\nskip-networking\n")
-                .unwrap();
+            fs::write(
+                directory.join(format!("{word}.{end}")),
+                "fsync = off\n[mysqld]\nskip-networking\n",
+            )
+            .unwrap();
         }
         self.words.push((lead.to_owned(), word));
         directory
@@ -100,8 +115,15 @@ impl Leads {
     }
 
     fn add(&mut self, program: &'static str, data: PathBuf, arguments: &[&str]) {
-        let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-        self.servers.push(Server { program, data, arguments });
+        let arguments = arguments
+            .iter()
+            .map(|argument| (*argument).to_owned())
+            .collect();
+        self.servers.push(Server {
+            program,
+            data,
+            arguments,
+        });
     }
 
     fn start(&self, server: &Server) -> Fake {
@@ -115,8 +137,10 @@ impl Leads {
     /// Runs every output, and reports the words that it contains.
     fn all(&self, attempts: &mut Attempts) {
         let shadow = fs::read_to_string("/etc/shadow").unwrap();
-        let shadow: Vec<String> =
-            shadow.lines().map(|line| line.split(':').take(3).collect::<Vec<_>>().join(":") + ":").collect();
+        let shadow: Vec<String> = shadow
+            .lines()
+            .map(|line| line.split(':').take(3).collect::<Vec<_>>().join(":") + ":")
+            .collect();
         for arguments in OUTPUTS {
             let (mut said, mut late) = (String::new(), false);
             for some in self.servers.chunks(AT_ONCE) {
@@ -132,22 +156,31 @@ impl Leads {
                     }
                 }
             }
-            let mut leaks: Vec<(String, bool)> =
-                self.words.iter().map(|(lead, word)| (lead.clone(), said.contains(word))).collect();
-            leaks.push(("/etc/shadow".to_owned(), shadow.iter().any(|line| said.contains(line))));
+            let mut leaks: Vec<(String, bool)> = self
+                .words
+                .iter()
+                .map(|(lead, word)| (lead.clone(), said.contains(word)))
+                .collect();
+            leaks.push((
+                "/etc/shadow".to_owned(),
+                shadow.iter().any(|line| said.contains(line)),
+            ));
             leaks.push(("root's environment".to_owned(), said.contains(VARIABLE)));
             leaks.push(("root waits".to_owned(), late));
             for (lead, leaks) in leaks {
-                let gains =
-                    if leaks { vec!["root says what only root may know".to_owned()] } else { Vec::new() };
+                let gains = if leaks {
+                    vec!["root says what only root may know".to_owned()]
+                } else {
+                    Vec::new()
+                };
                 attempts.made(&format!("{}, {lead}", arguments.join(" ")), &gains);
             }
         }
     }
 }
 
-/// A process that calls itself PostgreSQL has links to root's files where a server has its own. The stranger wants any
-/// word of theirs in a report or a capture.
+/// A process that calls itself PostgreSQL has links to root's files where a server has its own. The
+/// stranger wants any word of theirs in a report or a capture.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn root_s_files_in_the_place_of_a_postgresql_s() {
@@ -189,13 +222,25 @@ fn root_s_files_in_the_place_of_a_postgresql_s() {
     for line in ["include", "include_if_exists", "include_dir"] {
         let secret = leads.secret(line);
         leads.postgres(
-            |data| put(&data.join("postgresql.conf"), format!("{line} '{}'\n", secret.display()), 0o644),
+            |data| {
+                put(
+                    &data.join("postgresql.conf"),
+                    format!("{line} '{}'\n", secret.display()),
+                    0o644,
+                );
+            },
             &[],
         );
     }
     let secret = leads.secret_directory("include_dir of a directory");
     leads.postgres(
-        |data| put(&data.join("postgresql.conf"), format!("include_dir '{}'\n", secret.display()), 0o644),
+        |data| {
+            put(
+                &data.join("postgresql.conf"),
+                format!("include_dir '{}'\n", secret.display()),
+                0o644,
+            );
+        },
         &[],
     );
     let secret = leads.secret("include in an included file by a link");
@@ -211,10 +256,16 @@ fn root_s_files_in_the_place_of_a_postgresql_s() {
         leads.postgres(|_| (), &["-c", &format!("{option}={}", secret.display())]);
     }
     let secret = leads.secret_link("data_directory that is a link");
-    leads.postgres(|_| (), &["-c", &format!("data_directory={}", secret.display())]);
+    leads.postgres(
+        |_| (),
+        &["-c", &format!("data_directory={}", secret.display())],
+    );
     for special in ["/etc/shadow", "/proc/self/environ", "/proc/1/environ"] {
         for name in ["PG_VERSION", "postmaster.pid", "postgresql.conf"] {
-            leads.words.push((format!("{name} -> {special}"), "no word of its own".to_owned()));
+            leads.words.push((
+                format!("{name} -> {special}"),
+                "no word of its own".to_owned(),
+            ));
             leads.postgres(|data| link(Path::new(special), &data.join(name)), &[]);
         }
     }
@@ -232,17 +283,37 @@ fn root_s_files_in_the_place_of_a_mariadb_s() {
         let secret = leads.secret(option);
         leads.mariadb(|_| (), &[&format!("{option}={}", secret.display())]);
         let secret = leads.secret(&format!("{option} by a link"));
-        let at = leads.ground.theirs("links").join(format!("link{}.cnf", leads.words.len()));
+        let at = leads
+            .ground
+            .theirs("links")
+            .join(format!("link{}.cnf", leads.words.len()));
         link(&secret, &at);
         leads.mariadb(|_| (), &[&format!("{option}={}", at.display())]);
     }
     for line in ["!include", "!includedir"] {
-        let secret = if line == "!include" { leads.secret(line) } else { leads.secret_directory(line) };
-        let at = leads.ground.theirs("lines").join(format!("my{}.cnf", leads.words.len()));
-        put(&at, format!("[mysqld]\n{line} {}\n", secret.display()), 0o644);
+        let secret = if line == "!include" {
+            leads.secret(line)
+        } else {
+            leads.secret_directory(line)
+        };
+        let at = leads
+            .ground
+            .theirs("lines")
+            .join(format!("my{}.cnf", leads.words.len()));
+        put(
+            &at,
+            format!("[mysqld]\n{line} {}\n", secret.display()),
+            0o644,
+        );
         leads.mariadb(|_| (), &[&format!("--defaults-file={}", at.display())]);
     }
-    for name in ["auto.cnf", "mysqld-auto.cnf", "ib_logfile0", "mysql_upgrade_info", "mariadb_upgrade_info"] {
+    for name in [
+        "auto.cnf",
+        "mysqld-auto.cnf",
+        "ib_logfile0",
+        "mysql_upgrade_info",
+        "mariadb_upgrade_info",
+    ] {
         let secret = leads.secret(name);
         leads.mariadb(
             |data| {
@@ -251,7 +322,12 @@ fn root_s_files_in_the_place_of_a_mariadb_s() {
             &[],
         );
     }
-    for option in ["innodb-log-group-home-dir", "innodb-data-home-dir", "innodb-undo-directory", "log-bin"] {
+    for option in [
+        "innodb-log-group-home-dir",
+        "innodb-data-home-dir",
+        "innodb-undo-directory",
+        "log-bin",
+    ] {
         let secret = leads.secret_link(option);
         leads.mariadb(|_| (), &[&format!("--{option}={}", secret.display())]);
     }

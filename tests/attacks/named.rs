@@ -1,5 +1,5 @@
-//! What root names on its command line, and a stranger made: pipes that are silent, sockets and devices. Also the reports that
-//! root keeps at once.
+//! What root names on its command line, and a stranger made: pipes that are silent, sockets and
+//! devices. Also the reports that root keeps at once.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,7 +12,10 @@ use super::ground::{Ground, damage, fifo, give, link};
 use super::root::{self, Ended, Run};
 
 /// A capture to look at, so that it takes no time.
-const HOST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hosts/docker-volume.host");
+const HOST: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/hosts/docker-volume.host"
+);
 
 /// The commands that read what is named, with `THEIRS` for it.
 const COMMANDS: [&[&str]; 10] = [
@@ -22,14 +25,23 @@ const COMMANDS: [&[&str]; 10] = [
     &["check", "--host", HOST, "--baseline", "THEIRS"],
     &["check", "--host", HOST, "--drill", "THEIRS"],
     &["check", "--host", HOST, "--trial", "THEIRS"],
-    &["check", "--no-probe", "--no-programs", "--mysql-defaults", "THEIRS"],
+    &[
+        "check",
+        "--no-probe",
+        "--no-programs",
+        "--mysql-defaults",
+        "THEIRS",
+    ],
     &["probe", "--import", "THEIRS"],
     &["rules", "check", "THEIRS"],
     &["drill", "check", "THEIRS", "THEIRS"],
 ];
 
 fn with_theirs(words: &[&str], theirs: &Path) -> Vec<String> {
-    words.iter().map(|word| word.replace("THEIRS", theirs.to_str().unwrap())).collect()
+    words
+        .iter()
+        .map(|word| word.replace("THEIRS", theirs.to_str().unwrap()))
+        .collect()
 }
 
 /// The gains of a run that should end with one sentence.
@@ -37,7 +49,10 @@ fn gains(ended: &Ended) -> Vec<String> {
     let mut gains: Vec<String> = ended.hang().into_iter().collect();
     let says = String::from_utf8_lossy(&ended.err);
     if gains.is_empty() && (!matches!(ended.code, Some(1 | 2)) || says.lines().count() != 1) {
-        gains.push(format!("it does not end with one sentence: {:?} {says}", ended.code));
+        gains.push(format!(
+            "it does not end with one sentence: {:?} {says}",
+            ended.code
+        ));
     }
     gains
 }
@@ -58,15 +73,25 @@ fn what_is_named_ends() {
     give(&at("socket"));
     link(&terminal, &at("device"));
     // Open for both, so that it has a writer, who writes once and no more.
-    let mut stalled = fs::OpenOptions::new().read(true).write(true).open(at("stalled")).unwrap();
+    let mut stalled = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(at("stalled"))
+        .unwrap();
     stalled.write_all(b"{\n").unwrap();
     for kind in ["silent", "stalled", "socket"] {
-        let start =
-            |words: &&'static [&str]| (*words, Run::start(&mut root::walwise(with_theirs(words, &at(kind)))));
+        let start = |words: &&'static [&str]| {
+            (
+                *words,
+                Run::start(&mut root::walwise(with_theirs(words, &at(kind)))),
+            )
+        };
         let runs: Vec<_> = COMMANDS.iter().map(start).collect();
         for (words, run) in runs {
-            attempts
-                .made(&format!("{kind}, {}", words.join(" ")), &gains(&run.end(root::patience(), |_| ())));
+            attempts.made(
+                &format!("{kind}, {}", words.join(" ")),
+                &gains(&run.end(root::patience(), |_| ())),
+            );
         }
     }
     for words in COMMANDS {
@@ -74,7 +99,10 @@ fn what_is_named_ends() {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let (ended, trace) = root::traced("open,openat,openat2", &words);
         let opened = root::opened(&trace, &terminal);
-        attempts.made(&format!("device, {}", words.join(" ")), &[gains(&ended), opened].concat());
+        attempts.made(
+            &format!("device, {}", words.join(" ")),
+            &[gains(&ended), opened].concat(),
+        );
     }
     drop(listener);
     attempts.end();
@@ -83,8 +111,8 @@ fn what_is_named_ends() {
 /// The number of reports that are kept at once.
 const SAVES: usize = 15;
 
-/// Root keeps reports at once, with the environment of a stranger, who has a link to root's directory and pipes there. He wants
-/// one of them lost, his to read, or written elsewhere.
+/// Root keeps reports at once, with the environment of a stranger, who has a link to root's
+/// directory and pipes there. He wants one of them lost, his to read, or written elsewhere.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn what_is_called_kept_is_kept() {
@@ -98,7 +126,10 @@ fn what_is_called_kept_is_kept() {
     let cover = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
     let start = |_: usize| {
         let mut command = root::cron("unshare");
-        command.args(["-m", "sh", "-c", cover]).arg(&kept).arg(root::program());
+        command
+            .args(["-m", "sh", "-c", cover])
+            .arg(&kept)
+            .arg(root::program());
         command.args(["check", "--no-probe", "--no-programs", "--save"]);
         Run::start(command.env("XDG_STATE_HOME", &theirs).env("HOME", &theirs))
     };
@@ -108,7 +139,9 @@ fn what_is_called_kept_is_kept() {
         let ended = run.end(root::patience(), |_| ());
         let mut gains: Vec<String> = ended.hang().into_iter().collect();
         let said = ended.said();
-        let path = said.lines().find_map(|line| line.split_once("kept as baseline: /var/lib/"));
+        let path = said
+            .lines()
+            .find_map(|line| line.split_once("kept as baseline: /var/lib/"));
         match path.map(|(_, path)| kept.join(path)) {
             None => gains.push(format!("nothing is kept: {said}")),
             Some(path) => {
@@ -116,7 +149,9 @@ fn what_is_called_kept_is_kept() {
                 if !fs::read_to_string(&path).is_ok_and(|text| whole(&text)) {
                     gains.push(format!("{} is not a whole report", path.display()));
                 }
-                if fs::metadata(&path).is_ok_and(|file| file.uid() != 0 || file.mode() & 0o777 != 0o600) {
+                if fs::metadata(&path)
+                    .is_ok_and(|file| file.uid() != 0 || file.mode() & 0o777 != 0o600)
+                {
                     gains.push(format!("{} is not root's alone", path.display()));
                 }
                 if !names.insert(path.clone()) {

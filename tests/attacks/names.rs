@@ -1,5 +1,5 @@
-//! Names, arguments and environments with control characters: nothing that controls a terminal and no forged line may
-//! be printed.
+//! Names, arguments and environments with control characters: nothing that controls a terminal and
+//! no forged line may be printed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -24,8 +24,13 @@ const TREACHEROUS: [&[u8]; 7] = [
 ];
 
 /// Every output beside the forms of a report.
-const OUTPUTS: [&[&str]; 5] =
-    [&["facts"], &["facts", "--format", "json"], &["capture"], &["upgrade"], &["explain"]];
+const OUTPUTS: [&[&str]; 5] = [
+    &["facts"],
+    &["facts", "--format", "json"],
+    &["capture"],
+    &["upgrade"],
+    &["explain"],
+];
 
 /// The control sequences and forged lines in a text.
 pub fn treachery(said: &[u8]) -> Vec<String> {
@@ -36,21 +41,28 @@ pub fn treachery(said: &[u8]) -> Vec<String> {
             || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2028}' | '\u{2029}' | '\u{fffd}')
     };
     if let Some(c) = text.chars().find(|c| bad(*c)) {
-        let line = text.lines().find(|line| line.contains(c)).unwrap_or_default();
+        let line = text
+            .lines()
+            .find(|line| line.contains(c))
+            .unwrap_or_default();
         gains.push(format!("{c:?} is printed: {line:?}"));
     }
-    if let Some(line) = text.lines().find(|line| line.trim_start().starts_with("EVIL")) {
+    if let Some(line) = text
+        .lines()
+        .find(|line| line.trim_start().starts_with("EVIL"))
+    {
         gains.push(format!("a line of the stranger's is printed: {line:?}"));
     }
     gains
 }
 
-/// The stranger's servers have such names, arguments, environments, directories and files, and answer so. He wants root's
-/// terminal to obey, or a line of his in a file that root makes.
+/// The stranger's servers have such names, arguments, environments, directories and files, and
+/// answer so. He wants root's terminal to obey, or a line of his in a file that root makes.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn nothing_treacherous_is_printed() {
-    let mut attempts = Attempts::at("control characters in names, arguments, environments and files");
+    let mut attempts =
+        Attempts::at("control characters in names, arguments, environments and files");
     let ground = Ground::new();
     let fakes = Fakes::on(&ground);
     let (mut servers, mut doing) = (Vec::new(), Vec::new());
@@ -69,17 +81,39 @@ fn nothing_treacherous_is_printed() {
         for file in ["PG_VERSION", "postmaster.pid", "postgresql.auto.conf"] {
             put(&data.join(file), evil, 0o600);
         }
-        let quoted =
-            [b"fsync = '", evil, b"'\ninclude '", evil, b"'\nwal_sync_method = '", evil, b"'\n", evil]
-                .concat();
+        let quoted = [
+            b"fsync = '",
+            evil,
+            b"'\ninclude '",
+            evil,
+            b"'\nwal_sync_method = '",
+            evil,
+            b"'\n",
+            evil,
+        ]
+        .concat();
         put(&data.join("postgresql.conf"), quoted, 0o600);
         let mut command = as_uid(UID, fakes.program("postgres"));
-        command.arg0(named("postgres", "")).arg("-D").arg(&data).arg("-c").arg(named("wal_level=", ""));
-        command.env("PGDATA", word).env("LD_PRELOAD", named("/tmp/", "libeatmydata.so")).current_dir(&data);
+        command
+            .arg0(named("postgres", ""))
+            .arg("-D")
+            .arg(&data)
+            .arg("-c")
+            .arg(named("wal_level=", ""));
+        command
+            .env("PGDATA", word)
+            .env("LD_PRELOAD", named("/tmp/", "libeatmydata.so"))
+            .current_dir(&data);
         let fake = fakes.start(&mut command);
         if n % 2 == 0 {
             let pid = format!("{}\n", fake.pid());
-            let text = [pid.as_bytes(), data.as_os_str().as_bytes(), b"\n1\n5432\n", evil, b"\n"];
+            let text = [
+                pid.as_bytes(),
+                data.as_os_str().as_bytes(),
+                b"\n1\n5432\n",
+                evil,
+                b"\n",
+            ];
             put(&data.join("postmaster.pid"), text.concat(), 0o600);
         }
         servers.push(fake);
@@ -88,17 +122,29 @@ fn nothing_treacherous_is_printed() {
         mariadb_data(&data);
         put(
             &data.join("my.cnf"),
-            [b"[mysqld]\ninnodb_flush_method=", evil, b"\n!include ", evil, b"\n"].concat(),
+            [
+                b"[mysqld]\ninnodb_flush_method=",
+                evil,
+                b"\n!include ",
+                evil,
+                b"\n",
+            ]
+            .concat(),
             0o600,
         );
         let bin = ground.at("").join(named(&format!("bin{n}"), ""));
         fs::create_dir(&bin).unwrap();
         fs::copy("/usr/bin/echo", bin.join("mariadbd")).unwrap();
         let mut command = as_uid(UID, "/bin/sh");
-        command.args(["-c", "exec 3<>ibdata1; exec \"$0\" \"$@\""]).arg(bin.join("mariadbd"));
+        command
+            .args(["-c", "exec 3<>ibdata1; exec \"$0\" \"$@\""])
+            .arg(bin.join("mariadbd"));
         let mut defaults = OsString::from("--defaults-file=");
         defaults.push(data.join("my.cnf"));
-        command.arg(defaults).arg(named("--innodb-flush-method=", "")).arg(named("--datadir=", ""));
+        command
+            .arg(defaults)
+            .arg(named("--innodb-flush-method=", ""))
+            .arg(named("--datadir=", ""));
         servers.push(fakes.start_through(command.current_dir(&data), "mariadbd"));
     }
     // A name of at most 15 bytes, without a program of a known name behind it.

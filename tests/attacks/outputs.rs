@@ -1,5 +1,5 @@
-//! Files that root writes where others can write, too: an existing object must neither be written through nor lend the
-//! new file its mode, owner or name.
+//! Files that root writes where others can write, too: an existing object must neither be written
+//! through nor lend the new file its mode, owner or name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,10 @@ use super::root::{self, Ended};
 use super::stranger::UID;
 
 /// A capture to look at, so that it takes no time.
-const HOST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hosts/docker-volume.host");
+const HOST: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/hosts/docker-volume.host"
+);
 
 /// A way to make root write a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +32,13 @@ pub enum Way {
 }
 
 impl Way {
-    const ALL: [Self; 5] = [Self::Json, Self::Script, Self::Live, Self::Capture, Self::Record];
+    const ALL: [Self; 5] = [
+        Self::Json,
+        Self::Script,
+        Self::Live,
+        Self::Capture,
+        Self::Record,
+    ];
 
     /// The name of the file.
     pub fn name(self) -> &'static str {
@@ -45,28 +54,45 @@ impl Way {
     pub fn write(self, ground: &Ground, directory: &Path) -> Ended {
         let file = directory.join(self.name()).display().to_string();
         let arguments: Vec<String> = match self {
-            Self::Json => ["check", "--host", HOST, "-v", "--format", "json", "--output", &file]
-                .map(str::to_owned)
-                .to_vec(),
-            Self::Script => {
-                ["check", "--host", HOST, "--format", "script", "--output", &file].map(str::to_owned).to_vec()
-            }
-            Self::Live => ["check", "--no-probe", "-v", "--format", "json", "--output", &file]
-                .map(str::to_owned)
-                .to_vec(),
+            Self::Json => [
+                "check", "--host", HOST, "-v", "--format", "json", "--output", &file,
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            Self::Script => [
+                "check", "--host", HOST, "--format", "script", "--output", &file,
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            Self::Live => [
+                "check",
+                "--no-probe",
+                "-v",
+                "--format",
+                "json",
+                "--output",
+                &file,
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             Self::Capture => ["capture", "--output", &file].map(str::to_owned).to_vec(),
             Self::Record => {
                 let [told, survived] = drill(ground).map(|path| path.display().to_string());
-                ["drill", "check", &told, &survived, "--record", &file].map(str::to_owned).to_vec()
+                ["drill", "check", &told, &survived, "--record", &file]
+                    .map(str::to_owned)
+                    .to_vec()
             }
         };
         root::end(&mut root::walwise(arguments))
     }
 
-    /// Whether the file has its proper beginning and end; the program's own temporary files have them, too.
+    /// Whether the file has its proper beginning and end; the program's own temporary files have
+    /// them, too.
     fn is_whole(self, text: &str) -> bool {
         match self {
-            Self::Json | Self::Live | Self::Record => text.starts_with('{') && text.ends_with("}\n"),
+            Self::Json | Self::Live | Self::Record => {
+                text.starts_with('{') && text.ends_with("}\n")
+            }
             Self::Script => text.starts_with("#!/bin/sh\n") && text.ends_with("exit 0\n"),
             Self::Capture => text.starts_with("walwise") && text.ends_with('\n'),
         }
@@ -77,19 +103,26 @@ impl Way {
 fn drill(ground: &Ground) -> [PathBuf; 2] {
     let head = "walwise-drill 1 run=3ffa4d685e4b194f method=fdatasync segments=recycled when=2026-11-22T13:27:57Z directory=/srv/d";
     let of = |boot: &str, rest: &str| {
-        format!("{head}\nboot {boot}4bb039a-8418-44fd-a21c-dc0b40dd8247\nstack host host.name=vm\n{rest}")
+        format!(
+            "{head}\nboot {boot}4bb039a-8418-44fd-a21c-dc0b40dd8247\nstack host host.name=vm\n{rest}"
+        )
     };
     let logs = ground.shared("logs", 0o755);
     let [told, survived] = ["told", "survived"].map(|name| logs.join(name));
     if !told.exists() {
         fs::write(&told, of("5", "ack 1\nack 2\n")).unwrap();
-        fs::write(&survived, of("6", "survived 1-2\nread 2026-11-22T13:27:58Z\n")).unwrap();
+        fs::write(
+            &survived,
+            of("6", "survived 1-2\nread 2026-11-22T13:27:58Z\n"),
+        )
+        .unwrap();
     }
     [told, survived]
 }
 
 /// A record of the drill's own stack, so that root adds to it.
-pub const RECORD: &str = "{\"walwise_drills\":1,\"stack\":[\"stack host host.name=vm\"],\"cuts\":[]}\n";
+pub const RECORD: &str =
+    "{\"walwise_drills\":1,\"stack\":[\"stack host host.name=vm\"],\"cuts\":[]}\n";
 
 /// The object that the stranger has put in the place of root's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +236,8 @@ impl Place {
             Self::Theirs => ground.theirs("theirs"),
             Self::TheirsWithGroup => {
                 let path = ground.theirs("setgid");
-                fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o2775)).unwrap();
+                fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o2775))
+                    .unwrap();
                 path
             }
             // root's own directory, by a link that the stranger can point elsewhere at any time.
@@ -214,7 +248,10 @@ impl Place {
             }
             Self::ThroughTheirDirectory => {
                 ground.theirs("theirs");
-                link(&ground.shared("reports", 0o755), &ground.at("theirs/reports"));
+                link(
+                    &ground.shared("reports", 0o755),
+                    &ground.at("theirs/reports"),
+                );
                 ground.at("theirs/reports")
             }
         }
@@ -247,16 +284,34 @@ struct Entry {
 
 fn entries(directory: &Path) -> BTreeMap<PathBuf, Entry> {
     let mut all = BTreeMap::new();
-    for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+    for path in fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
         let found = fs::symlink_metadata(&path).unwrap();
         let kind = found.file_type();
         if found.is_dir() {
             all.extend(entries(&path));
         }
-        let text = if found.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+        let text = if found.is_file() {
+            fs::read(&path).unwrap()
+        } else {
+            Vec::new()
+        };
         let special = kind.is_fifo() || kind.is_socket() || kind.is_dir();
         let (inode, mode, uid, links) = (found.ino(), found.mode(), found.uid(), found.nlink());
-        all.insert(path, Entry { inode, mode, uid, links, file: found.is_file(), special, text });
+        all.insert(
+            path,
+            Entry {
+                inode,
+                mode,
+                uid,
+                links,
+                file: found.is_file(),
+                special,
+                text,
+            },
+        );
     }
     all
 }
@@ -270,8 +325,10 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
     let taken: Vec<u64> = before.values().map(|entry| entry.inode).collect();
     // As the stranger does, who keeps what he made: no new file gets the number of one of these.
     let look = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let _held: Vec<_> =
-        before.keys().map(|name| rustix::fs::open(name, look, Mode::empty()).unwrap()).collect();
+    let _held: Vec<_> = before
+        .keys()
+        .map(|name| rustix::fs::open(name, look, Mode::empty()).unwrap())
+        .collect();
     let ended = way.write(ground, directory);
     let mut gains = damage(&vault);
     gains.extend(ended.hang());
@@ -284,15 +341,24 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
         let shown = name.display();
         if !now.file || !way.is_whole(&String::from_utf8_lossy(&now.text)) {
             // The manual is many files, none of which is like the others.
-            gains.push(format!("{shown} is left behind, and no whole file: {:o}", now.mode));
+            gains.push(format!(
+                "{shown} is left behind, and no whole file: {:o}",
+                now.mode
+            ));
         }
         if name != real.join(way.name()) {
             gains.push(format!("{shown} is written, which nobody asked for"));
         }
         if now.uid != 0 || now.mode & 0o7777 & !0o600 != 0 {
-            gains.push(format!("{shown} is of uid {} with mode {:o}", now.uid, now.mode & 0o7777));
+            gains.push(format!(
+                "{shown} is of uid {} with mode {:o}",
+                now.uid,
+                now.mode & 0o7777
+            ));
         }
-        if taken.contains(&now.inode) && old.is_none_or(|old| old.uid != 0 || old.inode == now.inode) {
+        if taken.contains(&now.inode)
+            && old.is_none_or(|old| old.uid != 0 || old.inode == now.inode)
+        {
             gains.push(format!("{shown} is written into a file that was there"));
         }
         if now.links != 1 {
@@ -304,17 +370,22 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
     }
     for (name, old) in before.iter().filter(|(_, old)| old.special) {
         if name.exists()
-            && entries(ground.at("").as_path()).get(name).is_none_or(|now| now.inode != old.inode)
+            && entries(ground.at("").as_path())
+                .get(name)
+                .is_none_or(|now| now.inode != old.inode)
         {
             gains.push(format!("{} is replaced", name.display()));
         }
     }
-    let whole =
-        path.is_file() && fs::read(&path).is_ok_and(|text| way.is_whole(&String::from_utf8_lossy(&text)));
+    let whole = path.is_file()
+        && fs::read(&path).is_ok_and(|text| way.is_whole(&String::from_utf8_lossy(&text)));
     // A report may contain findings, which is no failure.
     let done = matches!(ended.code, Some(0 | 3..=5));
     if done && !whole {
-        gains.push(format!("root is told that it was written, and it was not: {}", ended.said()));
+        gains.push(format!(
+            "root is told that it was written, and it was not: {}",
+            ended.said()
+        ));
     }
     gains
 }
@@ -331,14 +402,17 @@ fn all(attempts: &mut Attempts, way: Way, kernels: &[Kernel], places: &[Place], 
                 // A script in somebody's own directory is his to edit.
                 let refused = place.is_refused() || place == Place::Theirs && way == Way::Script;
                 let gains = attempt(&ground, way, &directory, refused);
-                attempts.made(&format!("{way:?}, {trap:?}, {place:?}, the kernel {kernel:?}"), &gains);
+                attempts.made(
+                    &format!("{way:?}, {trap:?}, {place:?}, the kernel {kernel:?}"),
+                    &gains,
+                );
             }
         }
     }
 }
 
-/// In root's own directory each way does write, completely and for root alone; without that the tests below would prove
-/// nothing.
+/// In root's own directory each way does write, completely and for root alone; without that the
+/// tests below would prove nothing.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn in_root_s_own_directory_it_is_written() {
@@ -346,27 +420,38 @@ fn in_root_s_own_directory_it_is_written() {
         let ground = Ground::new();
         let directory = ground.shared("reports", 0o755);
         let ended = way.write(&ground, &directory);
-        assert!(matches!(ended.code, Some(0 | 3..=5)), "{way:?}: {}", ended.said());
+        assert!(
+            matches!(ended.code, Some(0 | 3..=5)),
+            "{way:?}: {}",
+            ended.said()
+        );
         let text = fs::read_to_string(directory.join(way.name())).unwrap();
         assert!(way.is_whole(&text), "{way:?}: {text}");
     }
 }
 
-/// The stranger makes the record of drills before root does, in every kind of directory and by every kind of file. He
-/// wants root's bytes in a file that he can write, a setuid file of root's, or a file of root's overwritten.
+/// The stranger makes the record of drills before root does, in every kind of directory and by
+/// every kind of file. He wants root's bytes in a file that he can write, a setuid file of root's,
+/// or a file of root's overwritten.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn what_lies_there_is_neither_written_nor_followed() {
     let mut attempts = Attempts::at("a file laid where `--record` writes");
-    all(&mut attempts, Way::Record, &Kernel::ALL, &Place::ALL, &Trap::ALL);
+    all(
+        &mut attempts,
+        Way::Record,
+        &Kernel::ALL,
+        &Place::ALL,
+        &Trap::ALL,
+    );
     attempts.end();
 }
 
 /// A cut that never was, in a record.
 const CUT: &str = r#"{"run":"00000000000000aa","method":"fdatasync","segments":"recycled","begun":"2026-11-01T00:00:00Z","read":"2026-11-20T00:00:00Z","acknowledged":100000,"examined":100000,"lost":0}"#;
 
-/// The stranger begins the record with cuts that never were. He wants them continued as root's own, which `check --drill`
-/// would believe.
+/// The stranger begins the record with cuts that never were. He wants them continued as root's own,
+/// which `check --drill` would believe.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_record_that_a_stranger_began_is_not_continued() {
@@ -379,7 +464,10 @@ fn a_record_that_a_stranger_began_is_not_continued() {
         let ended = Way::Record.write(&ground, &directory);
         let mut gains: Vec<String> = ended.hang().into_iter().collect();
         if fs::metadata(&record).unwrap().uid() == 0 {
-            gains.push(format!("root's record holds it: {}", fs::read_to_string(&record).unwrap()));
+            gains.push(format!(
+                "root's record holds it: {}",
+                fs::read_to_string(&record).unwrap()
+            ));
         }
         attempts.made(&format!("{place:?}"), &gains);
     }
@@ -393,11 +481,29 @@ fn reports_scripts_and_captures_are_root_s() {
     use Trap::{DanglingLink, Fifo, LinkToRoots, SetuidFile, WritableFile};
     let mut attempts = Attempts::at("a file laid where `--output` writes");
     let traps = [SetuidFile, WritableFile, LinkToRoots, DanglingLink, Fifo];
-    all(&mut attempts, Way::Json, &Kernel::ALL, &Place::ALL, &Trap::ALL);
+    all(
+        &mut attempts,
+        Way::Json,
+        &Kernel::ALL,
+        &Place::ALL,
+        &Trap::ALL,
+    );
     for way in [Way::Script, Way::Capture] {
-        all(&mut attempts, way, &[Kernel::Permits], &[Place::Sticky, Place::Open, Place::Theirs], &traps);
+        all(
+            &mut attempts,
+            way,
+            &[Kernel::Permits],
+            &[Place::Sticky, Place::Open, Place::Theirs],
+            &traps,
+        );
     }
-    all(&mut attempts, Way::Live, &[Kernel::Protects], &[Place::Sticky], &[SetuidFile, LinkToRoots]);
+    all(
+        &mut attempts,
+        Way::Live,
+        &[Kernel::Protects],
+        &[Place::Sticky],
+        &[SetuidFile, LinkToRoots],
+    );
     attempts.end();
 }
 
@@ -413,13 +519,20 @@ fn nobody_blocks_an_output() {
             let directory = place.make(&ground);
             let name = Way::Json.name();
             for n in 0..1000 {
-                for draft in [format!(".{name}.{n}.tmp"), format!(".{name}.{n}"), format!("{name}.{n}.tmp")] {
+                for draft in [
+                    format!(".{name}.{n}.tmp"),
+                    format!(".{name}.{n}"),
+                    format!("{name}.{n}.tmp"),
+                ] {
                     link(&ground.secret(), &directory.join(draft));
                 }
             }
-            for draft in
-                [format!(".{name}"), format!("{name}.tmp"), format!("{name}~"), format!(".{name}.tmp")]
-            {
+            for draft in [
+                format!(".{name}"),
+                format!("{name}.tmp"),
+                format!("{name}~"),
+                format!(".{name}.tmp"),
+            ] {
                 link(&ground.secret(), &directory.join(draft));
             }
             let mut gains = attempt(&ground, Way::Json, &directory, false);
@@ -432,7 +545,8 @@ fn nobody_blocks_an_output() {
     attempts.end();
 }
 
-/// sudo keeps another user's environment: no file of root's is written into the state directory that it names.
+/// sudo keeps another user's environment: no file of root's is written into the state directory
+/// that it names.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_kept_report_is_not_kept_where_the_environment_says() {
@@ -442,9 +556,20 @@ fn a_kept_report_is_not_kept_where_the_environment_says() {
     link(&ground.vault(), &theirs.join("walwise"));
     let vault = ground.watch();
     // The machine's own files stay unchanged.
-    let cover = "mount --make-rprivate / && mount -t tmpfs -o mode=755 none /var/lib && exec \"$@\"";
+    let cover =
+        "mount --make-rprivate / && mount -t tmpfs -o mode=755 none /var/lib && exec \"$@\"";
     let mut command = root::cron("unshare");
-    command.args(["-m", "sh", "-c", cover, "sh", &root::program(), "check", "--no-probe", "--save"]);
+    command.args([
+        "-m",
+        "sh",
+        "-c",
+        cover,
+        "sh",
+        &root::program(),
+        "check",
+        "--no-probe",
+        "--save",
+    ]);
     let ended = root::end(command.env("XDG_STATE_HOME", &theirs).env("HOME", &theirs));
     let mut gains = damage(&vault);
     gains.extend(ended.hang());

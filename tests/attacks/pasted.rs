@@ -1,7 +1,8 @@
-//! Mount points with names that a shell would interpret, and every printed command about them, given to a shell.
+//! Mount points with names that a shell would interpret, and every printed command about them,
+//! given to a shell.
 //!
-//! The shell runs as nobody in an empty directory, finds no program but `true` under every name, and leaves a file
-//! there if it was fooled.
+//! The shell runs as nobody in an empty directory, finds no program but `true` under every name,
+//! and leaves a file there if it was fooled.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -114,21 +115,29 @@ const PROGRAMS: &[&str] = &[
     "echo",
 ];
 
-/// Whether a text is a command to give to a shell, by its first word. "mount /srv" and "mysql in /srv" are names.
+/// Whether a text is a command to give to a shell, by its first word. "mount /srv" and "mysql in
+/// /srv" are names.
 fn is_command(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
     PROGRAMS.contains(&first)
-        && !["mount /", "mariadb in ", "mysql in "].iter().any(|name| text.starts_with(name))
+        && !["mount /", "mariadb in ", "mysql in "]
+            .iter()
+            .any(|name| text.starts_with(name))
 }
 
 /// The commands in a document.
 fn commands(document: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let lines = document.lines().map(|line| line.trim_start_matches([' ', '#', '$', '-', '|', '>']));
+    let lines = document
+        .lines()
+        .map(|line| line.trim_start_matches([' ', '#', '$', '-', '|', '>']));
     for line in lines {
         let mut rest = line;
         for label in ["apply", "verify", "undo", "try", "run", "or"] {
-            rest = rest.strip_prefix(label).filter(|rest| rest.starts_with([' ', ':'])).unwrap_or(rest);
+            rest = rest
+                .strip_prefix(label)
+                .filter(|rest| rest.starts_with([' ', ':']))
+                .unwrap_or(rest);
             rest = rest.trim_start_matches([' ', ':']);
         }
         if is_command(rest) {
@@ -145,16 +154,26 @@ fn commands(document: &str) -> BTreeSet<String> {
 
 /// Those between backquotes, in a sentence.
 fn spans(text: &str) -> impl Iterator<Item = String> {
-    text.split('`').skip(1).step_by(2).filter(|span| is_command(span)).map(str::to_owned)
+    text.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|span| is_command(span))
+        .map(str::to_owned)
 }
 
 /// Those in a report, where they have places of their own.
 fn commands_in(value: &Value, key: &str, found: &mut BTreeSet<String>) {
     match value {
-        Value::Object(map) => map.iter().for_each(|(key, value)| commands_in(value, key, found)),
+        Value::Object(map) => map
+            .iter()
+            .for_each(|(key, value)| commands_in(value, key, found)),
         Value::Array(all) => all.iter().for_each(|value| commands_in(value, key, found)),
         Value::String(text) => {
-            if ["apply", "verify", "undo", "commands", "command", "run", "try"].contains(&key) {
+            if [
+                "apply", "verify", "undo", "commands", "command", "run", "try",
+            ]
+            .contains(&key)
+            {
                 found.insert(text.clone());
             }
             found.extend(spans(text));
@@ -163,18 +182,31 @@ fn commands_in(value: &Value, key: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// What a reader of a page sees, with code between backquotes as in other forms, and the report inside it.
+/// What a reader of a page sees, with code between backquotes as in other forms, and the report
+/// inside it.
 fn seen(page: &str) -> (String, &str) {
-    let (page, inside) = page.split_once("<script type=\"application/json\"").unwrap();
+    let (page, inside) = page
+        .split_once("<script type=\"application/json\"")
+        .unwrap();
     let (_, inside) = inside.split_once('>').unwrap();
     let (inside, _) = inside.split_once("</script>").unwrap();
     let mut text = String::new();
     for piece in page.split('<').skip(1) {
         let (tag, shown) = piece.split_once('>').unwrap();
-        text.push(if ["code", "/code"].contains(&tag) { '`' } else { '\n' });
+        text.push(if ["code", "/code"].contains(&tag) {
+            '`'
+        } else {
+            '\n'
+        });
         text.push_str(shown);
     }
-    for (escaped, sign) in [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")] {
+    for (escaped, sign) in [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&amp;", "&"),
+    ] {
         text = text.replace(escaped, sign);
     }
     (text, inside)
@@ -192,15 +224,26 @@ impl Shell {
         for name in PROGRAMS.iter().collect::<BTreeSet<_>>() {
             symlink("/bin/true", stubs.join(name)).unwrap();
         }
-        Self { stubs, place: ground.theirs("shell") }
+        Self {
+            stubs,
+            place: ground.theirs("shell"),
+        }
     }
 
     /// Runs a text; whether it left a trace.
     fn is_fooled(&self, text: &str) -> bool {
         let mut command = stranger("/bin/sh");
-        command.env("PATH", &self.stubs).current_dir(&self.place).arg("-c").arg(text);
+        command
+            .env("PATH", &self.stubs)
+            .current_dir(&self.place)
+            .arg("-c")
+            .arg(text);
         root::end(&mut command);
-        let left: Vec<_> = fs::read_dir(&self.place).unwrap().flatten().map(|entry| entry.path()).collect();
+        let left: Vec<_> = fs::read_dir(&self.place)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
         // Whatever it made: by a redirection a file may have any name.
         let fooled = left.iter().any(|path| path.ends_with(TRACE));
         for path in left {
@@ -219,7 +262,8 @@ fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
     let mut found = commands(document);
     if json {
         found.clear();
-        let value = serde_json::from_str(document).unwrap_or_else(|e| panic!("no JSON ({e}): {document}"));
+        let value =
+            serde_json::from_str(document).unwrap_or_else(|e| panic!("no JSON ({e}): {document}"));
         commands_in(&value, "", &mut found);
     }
     if document.starts_with("#!/bin/sh") {
@@ -228,11 +272,18 @@ fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
         let ready = document.replace("PATH=/usr/sbin:/usr/bin:/sbin:/bin", &path);
         found.insert(ready.replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes"));
         found.insert(
-            document.lines().filter_map(|line| line.strip_prefix("#   ")).collect::<Vec<_>>().join("\n"),
+            document
+                .lines()
+                .filter_map(|line| line.strip_prefix("#   "))
+                .collect::<Vec<_>>()
+                .join("\n"),
         );
     }
     let traces = found.into_iter().filter(|text| text.contains(TRACE));
-    traces.filter(|text| shell.is_fooled(text)).map(|text| format!("a shell obeys {text:?}")).collect()
+    traces
+        .filter(|text| shell.is_fooled(text))
+        .map(|text| format!("a shell obeys {text:?}"))
+        .collect()
 }
 
 /// The shell sees what it should see, or nothing below would show anything.
@@ -245,18 +296,28 @@ fn the_shell_leaves_a_trace_of_what_is_not_quoted() {
         let bare = format!("umount /srv/{name}");
         let double = format!("umount \"/srv/{name}\"");
         let single = format!("umount '/srv/{name}'");
-        let fooled = [&bare, &double, &single].into_iter().any(|text| shell.is_fooled(text));
+        let fooled = [&bare, &double, &single]
+            .into_iter()
+            .any(|text| shell.is_fooled(text));
         assert!(fooled, "{name:?}");
         let quoted = format!("umount '/srv/{}'", name.replace('\'', "'\\''"));
         assert!(!shell.is_fooled(&quoted), "{quoted}");
     }
-    let found =
-        commands("try `walwise check /x --format fstab` or\n  apply    mount -o rw '/x'\nmount /x is ext4\n");
-    assert_eq!(found.iter().filter(|text| !text.contains('\n')).count(), 2, "{found:?}");
+    let found = commands(
+        "try `walwise check /x --format fstab` or\n  apply    mount -o rw '/x'\nmount /x is ext4\n",
+    );
+    assert_eq!(
+        found.iter().filter(|text| !text.contains('\n')).count(),
+        2,
+        "{found:?}"
+    );
     let page = "<p>try <code>walwise check &#39;/x&#39;</code></p><pre>umount /y\n</pre><script type=\"application/json\">\n{}</script>";
     let (text, inside) = seen(page);
     let found = commands(&text);
-    assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), ["umount /y", "walwise check '/x'"]);
+    assert_eq!(
+        found.iter().map(String::as_str).collect::<Vec<_>>(),
+        ["umount /y", "walwise check '/x'"]
+    );
     assert_eq!(inside.trim(), "{}");
 }
 
@@ -265,8 +326,8 @@ const COVERED: &str = "mount --make-rprivate / && mount --bind \"$1/fstab\" /etc
     mount --bind \"$1/units\" /etc/systemd/system && mount -o nobarrier,data=writeback \"$2\" \"$3\" && \
     mkdir -p \"$3/d\" && shift 3 && exec \"$@\"";
 
-/// A file system that needs advice is mounted at such a name, by fstab, by a unit or by nobody, and root asks about it. The
-/// stranger wants one printed command that runs his.
+/// A file system that needs advice is mounted at such a name, by fstab, by a unit or by nobody, and
+/// root asks about it. The stranger wants one printed command that runs his.
 #[test]
 #[ignore = "needs root and loop devices: it attacks as another user"]
 fn no_printed_command_obeys_a_mount_point() {
@@ -281,17 +342,29 @@ fn no_printed_command_obeys_a_mount_point() {
         fs::create_dir(&point).unwrap();
         let cover = ground.shared("cover", 0o755);
         fs::create_dir(cover.join("units")).unwrap();
-        let octal =
-            |c: char| if " \t\n\\#".contains(c) { format!("\\{:03o}", c as u32) } else { c.to_string() };
+        let octal = |c: char| {
+            if " \t\n\\#".contains(c) {
+                format!("\\{:03o}", c as u32)
+            } else {
+                c.to_string()
+            }
+        };
         let shown: String = point.to_str().unwrap().chars().map(octal).collect();
         let line = if n % 3 == 0 {
-            format!("{} {shown} ext4 nobarrier,data=writeback 0 2\n", disk.device)
+            format!(
+                "{} {shown} ext4 nobarrier,data=writeback 0 2\n",
+                disk.device
+            )
         } else {
             String::new()
         };
         fs::write(cover.join("fstab"), line).unwrap();
         if n % 3 == 1 {
-            let place = point.display().to_string().replace('%', "%%").replace('\n', "\\x0a");
+            let place = point
+                .display()
+                .to_string()
+                .replace('%', "%%")
+                .replace('\n', "\\x0a");
             let unit = format!(
                 "[Mount]\nWhat={}\nWhere={place}\nType=ext4\nOptions=nobarrier,data=writeback\n",
                 disk.device
@@ -300,14 +373,28 @@ fn no_printed_command_obeys_a_mount_point() {
         }
         for form in &forms {
             let mut command = root::cron("unshare");
-            command.args(["-m", "sh", "-c", COVERED, "sh"]).arg(&cover).arg(&disk.device).arg(&point);
             command
-                .args([root::program().as_str(), "check", "--no-probe", "--format", form])
+                .args(["-m", "sh", "-c", COVERED, "sh"])
+                .arg(&cover)
+                .arg(&disk.device)
+                .arg(&point);
+            command
+                .args([
+                    root::program().as_str(),
+                    "check",
+                    "--no-probe",
+                    "--format",
+                    form,
+                ])
                 .arg(point.join("d"));
             let ended = root::end(&mut command);
             assert!(!ended.out.is_empty(), "{name:?} {form:?}: {}", ended.said());
             let mut gains: Vec<String> = ended.hang().into_iter().collect();
-            gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.out), form == "json"));
+            gains.extend(obeyed(
+                &shell,
+                &String::from_utf8_lossy(&ended.out),
+                form == "json",
+            ));
             gains.extend(treachery(&ended.out));
             gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.err), false));
             attempts.made(&format!("{name:?}, {form}"), &gains);
@@ -320,7 +407,8 @@ fn no_printed_command_obeys_a_mount_point() {
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn no_printed_command_obeys_a_data_directory() {
-    let mut attempts = Attempts::at("hostile data directories and sockets in every printed command");
+    let mut attempts =
+        Attempts::at("hostile data directories and sockets in every printed command");
     let ground = Ground::new();
     let shell = Shell::on(&ground);
     let fakes = Fakes::on(&ground);
@@ -329,7 +417,11 @@ fn no_printed_command_obeys_a_data_directory() {
         let data = ground.at("").join(format!("pg{name}"));
         fs::create_dir(&data).unwrap();
         postgres_data(&data);
-        put(&data.join("postgresql.conf"), "fsync = off\nfull_page_writes = off\n", 0o644);
+        put(
+            &data.join("postgresql.conf"),
+            "fsync = off\nfull_page_writes = off\n",
+            0o644,
+        );
         servers.push(fakes.postgres(&data, &[]));
         let data = ground.at("").join(format!("my{name}"));
         mariadb_data(&data);
@@ -351,12 +443,20 @@ fn no_printed_command_obeys_a_data_directory() {
     for form in root::forms() {
         // The whole report has every command; the short one a part of them.
         let whole: &[&str] = if form == "text" { &["-v"] } else { &[] };
-        let ended = root::end(root::walwise(["check", "--no-probe", "--format", &form]).args(whole));
+        let ended =
+            root::end(root::walwise(["check", "--no-probe", "--format", &form]).args(whole));
         let found = commands(&String::from_utf8_lossy(&ended.out));
         let named = found.iter().any(|text| text.contains(TRACE));
-        assert!(named || form != "text", "no command names the socket, so that nothing is shown: {found:?}");
+        assert!(
+            named || form != "text",
+            "no command names the socket, so that nothing is shown: {found:?}"
+        );
         let mut gains: Vec<String> = ended.hang().into_iter().collect();
-        gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.out), form == "json"));
+        gains.extend(obeyed(
+            &shell,
+            &String::from_utf8_lossy(&ended.out),
+            form == "json",
+        ));
         gains.extend(treachery(&ended.out));
         attempts.made(&form, &gains);
     }

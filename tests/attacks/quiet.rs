@@ -1,13 +1,12 @@
-//! The kernel's activity caused by looking: a stranger's dirty pages must not be written because root looks around, and
-//! nothing is opened for writing.
+//! The kernel's activity caused by looking: a stranger's dirty pages must not be written because
+//! root looks around, and nothing is opened for writing.
 
 use super::attempts::Attempts;
 use super::root;
 use super::support::loops::{ext4, xfs};
 
 /// Calls that write to a file system or a device, or cause a write.
-const CALLS: &str =
-    "fsync,fdatasync,sync,syncfs,sync_file_range,ioctl,msync,write,pwrite64,open,openat,openat2,creat,execve";
+const CALLS: &str = "fsync,fdatasync,sync,syncfs,sync_file_range,ioctl,msync,write,pwrite64,open,openat,openat2,creat,execve";
 
 /// Ioctls that write or cause a write; BLKFLSBUF makes a mounted XFS sync.
 const HARMFUL: [&str; 4] = ["BLKFLSBUF", "BLKRRPART", "FIFREEZE", "BLKDISCARD"];
@@ -21,12 +20,13 @@ fn writes(trace: &[String]) -> Vec<String> {
         let name = call.split('(').next().unwrap_or_default();
         let harmful = match name {
             "fsync" | "fdatasync" | "sync" | "syncfs" | "sync_file_range" | "msync" => true,
-            "ioctl" => {
-                HARMFUL.iter().any(|what| call.contains(&format!(", {what}")) && !call.contains("ZEROES"))
-            }
+            "ioctl" => HARMFUL
+                .iter()
+                .any(|what| call.contains(&format!(", {what}")) && !call.contains("ZEROES")),
             "open" | "openat" | "openat2" | "creat" => {
-                let writable =
-                    call.contains("O_WRONLY") || call.contains("O_RDWR") || call.contains("O_CREAT");
+                let writable = call.contains("O_WRONLY")
+                    || call.contains("O_RDWR")
+                    || call.contains("O_CREAT");
                 writable && !call.contains("/dev/null") && !call.contains(" = -1 ")
             }
             "execve" => ["xfs_db", "dumpe2fs", "debugfs"]
@@ -41,17 +41,24 @@ fn writes(trace: &[String]) -> Vec<String> {
     found
 }
 
-/// Root looks at mounted file systems with dirty pages. Their owner wants nothing, and must not wait.
+/// Root looks at mounted file systems with dirty pages. Their owner wants nothing, and must not
+/// wait.
 #[test]
 #[ignore = "needs root and loop devices"]
 fn looking_makes_nobody_write() {
     let mut attempts = Attempts::at("looking at a mounted file system without writing to it");
     for name in ["ext4", "XFS"] {
-        let mounted = if name == "ext4" { ext4(&[], "") } else { xfs("") };
+        let mounted = if name == "ext4" {
+            ext4(&[], "")
+        } else {
+            xfs("")
+        };
         let target = mounted.dir("data").display().to_string();
-        for arguments in
-            [&["check", "--no-probe", &target][..], &["facts", "--target", &target], &["capture", &target]]
-        {
+        for arguments in [
+            &["check", "--no-probe", &target][..],
+            &["facts", "--target", &target],
+            &["capture", &target],
+        ] {
             let (ended, trace) = root::traced(CALLS, arguments);
             let mut gains = writes(&trace);
             gains.extend(ended.hang());
@@ -66,7 +73,13 @@ fn looking_makes_nobody_write() {
 #[ignore = "needs root"]
 fn a_whole_look_leaves_nothing() {
     let mut attempts = Attempts::at("looking at the whole machine without writing");
-    for arguments in [&["check", "--no-probe"][..], &["facts"], &["capture"], &["upgrade"], &["explain"]] {
+    for arguments in [
+        &["check", "--no-probe"][..],
+        &["facts"],
+        &["capture"],
+        &["upgrade"],
+        &["explain"],
+    ] {
         let (ended, trace) = root::traced(CALLS, arguments);
         let mut gains = writes(&trace);
         gains.extend(ended.hang());

@@ -1,4 +1,5 @@
-//! walwise as root runs it from cron: its environment and directory, a deadline, its output and its opened files.
+//! walwise as root runs it from cron: its environment and directory, a deadline, its output and its
+//! opened files.
 
 use std::fs;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -12,13 +13,14 @@ use nix::unistd::Pid;
 /// A variable of root's, which nobody else may see.
 pub const VARIABLE: &str = "Qx3rootvariable";
 
-/// A time limit far beyond any run on a working machine, in seconds. `WALWISE_PATIENCE` is for a version that is known
-/// to hang.
+/// A time limit far beyond any run on a working machine, in seconds. `WALWISE_PATIENCE` is for a
+/// version that is known to hang.
 pub fn patience() -> u64 {
     std::env::var("WALWISE_PATIENCE").map_or(60, |seconds| seconds.parse().unwrap())
 }
 
-/// The program: the one built here, or the one that `WALWISE_PROGRAM` names, such as an installed one.
+/// The program: the one built here, or the one that `WALWISE_PROGRAM` names, such as an installed
+/// one.
 pub fn program() -> String {
     std::env::var("WALWISE_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_walwise").to_owned())
 }
@@ -33,26 +35,51 @@ pub fn walwise<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>
 /// The forms of a report, as the program lists them.
 pub fn forms() -> Vec<String> {
     let said = end(&mut walwise(["check", "--format", "?"])).said();
-    let list = said.split_once("possible values: ").and_then(|(_, rest)| rest.split_once(']'));
-    let forms: Vec<String> =
-        list.map(|(list, _)| list.split(", ").map(str::to_owned).collect()).unwrap_or_default();
-    assert!(forms.iter().any(|form| form == "text"), "no list of forms: {said}");
+    let list = said
+        .split_once("possible values: ")
+        .and_then(|(_, rest)| rest.split_once(']'));
+    let forms: Vec<String> = list
+        .map(|(list, _)| list.split(", ").map(str::to_owned).collect())
+        .unwrap_or_default();
+    assert!(
+        forms.iter().any(|form| form == "text"),
+        "no list of forms: {said}"
+    );
     forms
 }
 
 /// A look at the machine in each form, and these further commands.
 pub fn looks(further: &[&[&str]]) -> Vec<Vec<String>> {
-    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
-    let looks = forms().into_iter().map(|form| owned(&["check", "--no-probe", "--format", &form]));
-    looks.chain(further.iter().map(|words| owned(words))).collect()
+    let owned = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect::<Vec<String>>()
+    };
+    let looks = forms()
+        .into_iter()
+        .map(|form| owned(&["check", "--no-probe", "--format", &form]));
+    looks
+        .chain(further.iter().map(|words| owned(words)))
+        .collect()
 }
 
 /// Any program as cron starts root's.
 pub fn cron(program: &str) -> Command {
     let mut command = Command::new(program);
-    command.env_clear().current_dir("/root").process_group(0).stdin(Stdio::null());
-    command.env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin").env("SHELL", "/bin/sh").env("LC_ALL", "C.UTF-8");
-    command.env("HOME", "/root").env("LOGNAME", "root").env("SECRET_OF_ROOT", VARIABLE);
+    command
+        .env_clear()
+        .current_dir("/root")
+        .process_group(0)
+        .stdin(Stdio::null());
+    command
+        .env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")
+        .env("SHELL", "/bin/sh")
+        .env("LC_ALL", "C.UTF-8");
+    command
+        .env("HOME", "/root")
+        .env("LOGNAME", "root")
+        .env("SECRET_OF_ROOT", VARIABLE);
     command
 }
 
@@ -79,7 +106,8 @@ impl Ended {
 
     /// Standard output as JSON.
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.out).unwrap_or_else(|e| panic!("no JSON ({e}): {}", self.said()))
+        serde_json::from_slice(&self.out)
+            .unwrap_or_else(|e| panic!("no JSON ({e}): {}", self.said()))
     }
 
     /// A sentence if root had to wait for ever.
@@ -100,8 +128,16 @@ impl Run {
     pub fn start(command: &mut Command) -> Self {
         let outputs = tempfile::tempdir().unwrap();
         let file = |name| Stdio::from(fs::File::create(outputs.path().join(name)).unwrap());
-        let child = command.stdout(file("out")).stderr(file("err")).spawn().unwrap();
-        Self { child, started: Instant::now(), outputs }
+        let child = command
+            .stdout(file("out"))
+            .stderr(file("err"))
+            .spawn()
+            .unwrap();
+        Self {
+            child,
+            started: Instant::now(),
+            outputs,
+        }
     }
 
     /// Its process id.
@@ -119,7 +155,8 @@ impl Run {
         fs::read_to_string(self.outputs.path().join("out")).unwrap_or_default()
     }
 
-    /// Waits for its end, at most until so many seconds after its start; `meanwhile` is done again and again.
+    /// Waits for its end, at most until so many seconds after its start; `meanwhile` is done again
+    /// and again.
     pub fn end(mut self, seconds: u64, mut meanwhile: impl FnMut(&Self)) -> Ended {
         let deadline = self.started + Duration::from_secs(seconds);
         let mut late = false;
@@ -149,7 +186,8 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // After the leader was waited for, the group is empty or holds only processes that must not remain.
+        // After the leader was waited for, the group is empty or holds only processes that must not
+        // remain.
         let _ = killpg(self.pid(), Signal::SIGKILL);
         // What is stuck in a system call is not waited for.
         let _ = self.child.try_wait();
@@ -181,12 +219,17 @@ pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
     ]);
     command.arg(&trace).arg(program()).args(arguments);
     let ended = end(&mut command);
-    let traces = fs::read_dir(place.path()).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
-    let text = traces.map(|trace| String::from_utf8_lossy(&trace).into_owned()).collect::<String>();
+    let traces = fs::read_dir(place.path())
+        .unwrap()
+        .map(|entry| fs::read(entry.unwrap().path()).unwrap());
+    let text = traces
+        .map(|trace| String::from_utf8_lossy(&trace).into_owned())
+        .collect::<String>();
     (ended, text.lines().map(str::to_owned).collect())
 }
 
-/// Of a trace of opens, those that opened an object of this name for more than looking at its place.
+/// Of a trace of opens, those that opened an object of this name for more than looking at its
+/// place.
 pub fn opened(trace: &[String], what: &Path) -> Vec<String> {
     let shown = format!("<{}", what.display());
     let really = |line: &&String| {

@@ -7,10 +7,15 @@ use super::root;
 use super::support::loops::Loop;
 
 /// Words that stand for a serial number, a host, a password.
-const WORDS: [&str; 4] = ["S3EVNX0M705", "hunter2hunter2", "db7.example.org", "2001:db8::77"];
+const WORDS: [&str; 4] = [
+    "S3EVNX0M705",
+    "hunter2hunter2",
+    "db7.example.org",
+    "2001:db8::77",
+];
 
-/// A file system whose label holds a serial, a tmpfs and a mount whose source holds a secret, a unit, an option file. The
-/// reader of a masked capture wants them.
+/// A file system whose label holds a serial, a tmpfs and a mount whose source holds a secret, a
+/// unit, an option file. The reader of a masked capture wants them.
 #[test]
 #[ignore = "needs root and loop devices"]
 fn a_masked_capture_holds_none_of_it() {
@@ -34,7 +39,10 @@ fn a_masked_capture_holds_none_of_it() {
         WORDS[2], WORDS[1], WORDS[3], WORDS[1]
     );
     put(&data.join("postgresql.conf"), text, 0o600);
-    let fake = fakes.postgres(&data, &["-c", &format!("ssl_passphrase_command=echo {}", WORDS[1])]);
+    let fake = fakes.postgres(
+        &data,
+        &["-c", &format!("ssl_passphrase_command=echo {}", WORDS[1])],
+    );
     // Where nobody runs udev, only fstab says label and UUID.
     let fstab = ground.at("fstab");
     let line = |device: String| format!("{device} {} ext4 noauto 0 0\n", one.display());
@@ -57,9 +65,15 @@ fn a_masked_capture_holds_none_of_it() {
         let ended = root::end(command.arg(root::program()).args(arguments));
         let said = ended.said();
         assert_eq!(ended.code, Some(0), "{said}");
-        for word in WORDS.iter().chain(&["5eb5d0c2-7a5f-4d5e-9d3b-1f0c9a7b6e21"]) {
+        for word in WORDS
+            .iter()
+            .chain(&["5eb5d0c2-7a5f-4d5e-9d3b-1f0c9a7b6e21"])
+        {
             let line = said.lines().find(|line| line.contains(word));
-            let gains: Vec<String> = line.map(|line| format!("it is in {line:?}")).into_iter().collect();
+            let gains: Vec<String> = line
+                .map(|line| format!("it is in {line:?}"))
+                .into_iter()
+                .collect();
             attempts.made(&format!("{word}, {}", arguments.len()), &gains);
         }
     }

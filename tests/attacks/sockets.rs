@@ -1,4 +1,5 @@
-//! Sockets: a stranger must not make root connect to another user's socket, and his own may answer anything.
+//! Sockets: a stranger must not make root connect to another user's socket, and his own may answer
+//! anything.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,14 +33,20 @@ fn private(ground: &Ground, owner: u32) -> UnixListener {
     listener
 }
 
-/// The stranger's server says that its socket is one that he may not connect to: root's, or another user's. He wants root
-/// to connect there for him.
+/// The stranger's server says that its socket is one that he may not connect to: root's, or another
+/// user's. He wants root to connect there for him.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn root_knocks_at_no_socket_for_a_stranger() {
     let mut attempts = Attempts::at("sockets of others that a stranger's server names");
     for owner in [0, OTHER] {
-        for server in ["postmaster.pid", "unix_socket_directories", "a link", "option file", "--socket"] {
+        for server in [
+            "postmaster.pid",
+            "unix_socket_directories",
+            "a link",
+            "option file",
+            "--socket",
+        ] {
             let ground = Ground::new();
             let fakes = Fakes::on(&ground);
             let listener = private(&ground, owner);
@@ -54,17 +61,26 @@ fn root_knocks_at_no_socket_for_a_stranger() {
                 };
                 put(
                     &data.join("my.cnf"),
-                    format!("[mysqld]\ndatadir={}\n{line}[client]\n{line}", data.display()),
+                    format!(
+                        "[mysqld]\ndatadir={}\n{line}[client]\n{line}",
+                        data.display()
+                    ),
                     0o644,
                 );
                 let file = format!("--defaults-file={}", data.join("my.cnf").display());
                 let option = format!("--socket={}", socket.display());
-                let arguments =
-                    if line.is_empty() { vec![file.as_str(), &option] } else { vec![file.as_str()] };
+                let arguments = if line.is_empty() {
+                    vec![file.as_str(), &option]
+                } else {
+                    vec![file.as_str()]
+                };
                 fakes.mariadb(&data, &arguments)
             } else {
                 postgres_data(&data);
-                let line = format!("unix_socket_directories = '{}'\nport = 5432\n", place.display());
+                let line = format!(
+                    "unix_socket_directories = '{}'\nport = 5432\n",
+                    place.display()
+                );
                 put(&data.join("postgresql.conf"), line, 0o644);
                 let fake = fakes.postgres(&data, &[]);
                 let names = if server == "a link" {
@@ -92,8 +108,9 @@ fn root_knocks_at_no_socket_for_a_stranger() {
     attempts.end();
 }
 
-/// The stranger's server listens itself, and is silent, or never ends, or answers with control characters, or asks for root's
-/// files. He wants root to wait, to fill its memory, or to send him a file.
+/// The stranger's server listens itself, and is silent, or never ends, or answers with control
+/// characters, or asks for root's files. He wants root to wait, to fill its memory, or to send him
+/// a file.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_stranger_s_answers_do_no_harm() {
@@ -116,8 +133,10 @@ fn a_stranger_s_answers_do_no_harm() {
             let fake = if kind == "PostgreSQL" {
                 fakes.postgres_of(uid, &data, &[])
             } else {
-                let options =
-                    [format!("--socket={}", socket.display()), format!("--datadir={}", data.display())];
+                let options = [
+                    format!("--socket={}", socket.display()),
+                    format!("--datadir={}", data.display()),
+                ];
                 fakes.installed_mariadb(uid, &data, &options.each_ref().map(String::as_str))
             };
             let arguments = ["check", "--no-probe"];
@@ -140,8 +159,8 @@ fn a_stranger_s_answers_do_no_harm() {
     attempts.end();
 }
 
-/// A PostgreSQL that is stopped for a moment is asked, and goes on later: its log says nothing of a client that went away
-/// in the middle.
+/// A PostgreSQL that is stopped for a moment is asked, and goes on later: its log says nothing of a
+/// client that went away in the middle.
 #[test]
 #[ignore = "needs root and a PostgreSQL"]
 fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
@@ -154,13 +173,20 @@ fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
     let started = cluster.log().len();
     let before = children(pid);
     kill(pid, Signal::SIGSTOP).unwrap();
-    let ended = root::end(&mut root::walwise(["check", "--no-probe", cluster.data.to_str().unwrap()]));
+    let ended = root::end(&mut root::walwise([
+        "check",
+        "--no-probe",
+        cluster.data.to_str().unwrap(),
+    ]));
     kill(pid, Signal::SIGCONT).unwrap();
-    // Connections are taken in their order, so that this one is behind ours, and whoever serves one logs until it ends.
-    // The server is not stopped before that: it would end the conversations of other walwises, and log it.
+    // Connections are taken in their order, so that this one is behind ours, and whoever serves one
+    // logs until it ends. The server is not stopped before that: it would end the conversations of
+    // other walwises, and log it.
     cluster.sql("SELECT 1");
     let served: BTreeSet<String> = children(pid).difference(&before).cloned().collect();
-    wait_for("the end of all conversations so far", || served.is_disjoint(&children(pid)));
+    wait_for("the end of all conversations so far", || {
+        served.is_disjoint(&children(pid))
+    });
     let mut gains: Vec<String> = ended.hang().into_iter().collect();
     let said = |line: &&str| {
         line.contains("FATAL") || line.contains("incomplete") || line.contains("invalid length")
@@ -186,17 +212,34 @@ fn what_is_no_socket_is_passed_over() {
     let ground = Ground::new();
     let fakes = Fakes::on(&ground);
     let long = "x".repeat(200);
-    for (n, place) in
-        ["/dev", "/proc/self", long.as_str(), "@abstract", "", "/nowhere"].into_iter().enumerate()
+    for (n, place) in [
+        "/dev",
+        "/proc/self",
+        long.as_str(),
+        "@abstract",
+        "",
+        "/nowhere",
+    ]
+    .into_iter()
+    .enumerate()
     {
         let data = ground.theirs(&n.to_string());
         postgres_data(&data);
         let fake = fakes.postgres(&data, &[]);
-        put(&data.join("postmaster.pid"), pid_file(fake.pid(), &data, Path::new(place)), 0o600);
+        put(
+            &data.join("postmaster.pid"),
+            pid_file(fake.pid(), &data, Path::new(place)),
+            0o600,
+        );
         let ended = root::end(&mut root::walwise(["check", "--no-probe"]));
         let mut gains: Vec<String> = ended.hang().into_iter().collect();
         if !matches!(ended.code, Some(0 | 3..=5)) {
-            gains.push(format!("root ends with {:?} {:?}: {}", ended.code, ended.signal, ended.said()));
+            gains.push(format!(
+                "root ends with {:?} {:?}: {}",
+                ended.code,
+                ended.signal,
+                ended.said()
+            ));
         }
         attempts.made(&format!("place {n}"), &gains);
     }

@@ -1,5 +1,6 @@
-//! Objects that are no regular files: devices, fifos, sockets, and endless or huge files in the place of a server's.
-//! Opening a tape or a watchdog already has an effect; reading a fifo never ends.
+//! Objects that are no regular files: devices, fifos, sockets, and endless or huge files in the
+//! place of a server's. Opening a tape or a watchdog already has an effect; reading a fifo never
+//! ends.
 
 use std::fs::File;
 use std::path::Path;
@@ -22,18 +23,24 @@ const READ: [&str; 8] = [
     "my.cnf",
 ];
 
-/// The stranger's servers have a terminal of root's, which stands for every device, or a fifo, an endless device, a huge
-/// file, one of the kernel's, or a directory where their files should be. He wants one opened that opening does something
-/// to, and root to wait or to read without end.
+/// The stranger's servers have a terminal of root's, which stands for every device, or a fifo, an
+/// endless device, a huge file, one of the kernel's, or a directory where their files should be. He
+/// wants one opened that opening does something to, and root to wait or to read without end.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn what_is_no_file_is_not_opened() {
     let mut attempts = Attempts::at("devices, fifos and endless files in a server's directory");
     let pty = nix::pty::openpty(None, None).unwrap();
     let terminal = nix::unistd::ttyname(&pty.slave).unwrap();
-    for kind in
-        ["a device", "a fifo", "an endless device", "8 GB", "the kernel's", "a directory", "a loop of links"]
-    {
+    for kind in [
+        "a device",
+        "a fifo",
+        "an endless device",
+        "8 GB",
+        "the kernel's",
+        "a directory",
+        "a loop of links",
+    ] {
         let ground = Ground::new();
         let fakes = Fakes::on(&ground);
         let mut forbidden = Vec::new();
@@ -42,7 +49,11 @@ fn what_is_no_file_is_not_opened() {
         for (n, name) in READ.into_iter().enumerate() {
             let data = ground.theirs(&format!("data{n}"));
             postgres_data(&data);
-            put(&data.join("postgresql.conf"), "include 'more.conf'\n", 0o644);
+            put(
+                &data.join("postgresql.conf"),
+                "include 'more.conf'\n",
+                0o644,
+            );
             if name == "my.cnf" {
                 mariadb_data(&data);
             }
@@ -55,7 +66,9 @@ fn what_is_no_file_is_not_opened() {
                 "a fifo" => {
                     fifo(&path);
                     forbidden.push(path.clone());
-                    waiting.push(Act::Await(path.clone(), theirs.join(n.to_string())).start(&ground, UID));
+                    waiting.push(
+                        Act::Await(path.clone(), theirs.join(n.to_string())).start(&ground, UID),
+                    );
                 }
                 "an endless device" => {
                     link(Path::new("/dev/zero"), &path);
@@ -81,7 +94,11 @@ fn what_is_no_file_is_not_opened() {
                 fakes.postgres(&data, &[])
             });
         }
-        for arguments in [&["check", "--no-probe", "--no-programs"][..], &["facts"], &["capture"]] {
+        for arguments in [
+            &["check", "--no-probe", "--no-programs"][..],
+            &["facts"],
+            &["capture"],
+        ] {
             let (ended, trace) = root::traced("open,openat,openat2", arguments);
             let mut gains: Vec<String> = ended.hang().into_iter().collect();
             gains.extend(forbidden.iter().flat_map(|what| root::opened(&trace, what)));

@@ -1,7 +1,7 @@
 //! The stranger, who has an account and nothing else, and his actions while root runs something.
 //!
-//! This very program performs repeated actions under his uid: it executes itself to run [`acts`], whose arguments are
-//! in the environment. It is killed when its guard is dropped.
+//! This very program performs repeated actions under his uid: it executes itself to run [`acts`],
+//! whose arguments are in the environment. It is killed when its guard is dropped.
 
 use std::env;
 use std::fs;
@@ -32,11 +32,19 @@ pub fn stranger(program: impl AsRef<Path>) -> Command {
     as_uid(UID, program)
 }
 
-/// Any program as this user, without supplementary groups, which the standard library would keep from root.
+/// Any program as this user, without supplementary groups, which the standard library would keep
+/// from root.
 pub fn as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
     let mut command = Command::new(program.as_ref());
-    command.uid(uid).gid(uid).current_dir("/").stdin(Stdio::null());
-    command.env_clear().env("PATH", "/usr/bin:/bin").env("LC_ALL", "C");
+    command
+        .uid(uid)
+        .gid(uid)
+        .current_dir("/")
+        .stdin(Stdio::null());
+    command
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("LC_ALL", "C");
     command
 }
 
@@ -47,13 +55,13 @@ pub enum Act {
     Exchange(PathBuf, PathBuf),
     /// Waits until a process opens a fifo, whatever its name is then, and creates a file as a sign.
     Await(PathBuf, PathBuf),
-    /// As soon as the first name is there, moves it to the second and puts a link to the third in its place; again and
-    /// again.
+    /// As soon as the first name is there, moves it to the second and puts a link to the third in
+    /// its place; again and again.
     Steal(PathBuf, PathBuf, PathBuf),
     /// Listens on a socket and gives this answer.
     Listen(PathBuf, Answer),
-    /// Looks through the command lines of all processes for a word; makes a directory of that name in a directory and
-    /// writes what was seen to a file.
+    /// Looks through the command lines of all processes for a word; makes a directory of that name
+    /// in a directory and writes what was seen to a file.
     Peek(String, PathBuf, PathBuf),
 }
 
@@ -64,7 +72,8 @@ pub enum Answer {
     Never,
     /// It sends as much as is taken.
     Flood,
-    /// A MySQL server that asks its client for /etc/shadow; what it is sent goes to the file `SOCKET.got`.
+    /// A MySQL server that asks its client for /etc/shadow; what it is sent goes to the file
+    /// `SOCKET.got`.
     WantsFile,
     /// A PostgreSQL server that answers with control characters.
     Escapes,
@@ -81,9 +90,15 @@ impl Act {
         let words = match self {
             Self::Exchange(a, b) => vec!["exchange".to_owned(), path(a), path(b)],
             Self::Await(fifo, to) => vec!["await".to_owned(), path(fifo), path(to)],
-            Self::Steal(name, to, link) => vec!["steal".to_owned(), path(name), path(to), path(link)],
-            Self::Listen(socket, answer) => vec!["listen".to_owned(), path(socket), format!("{answer:?}")],
-            Self::Peek(word, place, to) => vec!["peek".to_owned(), word.clone(), path(place), path(to)],
+            Self::Steal(name, to, link) => {
+                vec!["steal".to_owned(), path(name), path(to), path(link)]
+            }
+            Self::Listen(socket, answer) => {
+                vec!["listen".to_owned(), path(socket), format!("{answer:?}")]
+            }
+            Self::Peek(word, place, to) => {
+                vec!["peek".to_owned(), word.clone(), path(place), path(to)]
+            }
         };
         words.join("\n")
     }
@@ -96,7 +111,9 @@ impl Act {
             "await" => Self::Await(path(1), path(2)),
             "steal" => Self::Steal(path(1), path(2), path(3)),
             "listen" => {
-                let answer = Answer::ALL.into_iter().find(|answer| format!("{answer:?}") == words[2]);
+                let answer = Answer::ALL
+                    .into_iter()
+                    .find(|answer| format!("{answer:?}") == words[2]);
                 Self::Listen(path(1), answer.unwrap())
             }
             "peek" => Self::Peek(words[1].to_owned(), path(2), path(3)),
@@ -108,14 +125,23 @@ impl Act {
     pub fn start(&self, ground: &Ground, uid: u32) -> Doing {
         let program = ground.at("stranger");
         if !program.exists() {
-            // Where it was built nobody else may look. Copied by somebody else: a child that is started meanwhile would have the
-            // copy open for writing, and then nobody can run it.
-            let copied = Command::new("cp").arg(env::current_exe().unwrap()).arg(&program).status_in_time();
+            // Where it was built nobody else may look. Copied by somebody else: a child that is
+            // started meanwhile would have the copy open for writing, and then nobody can run it.
+            let copied = Command::new("cp")
+                .arg(env::current_exe().unwrap())
+                .arg(&program)
+                .status_in_time();
             assert!(copied.success());
         }
         let mut command = as_uid(uid, &program);
-        command.args(["stranger::acts", "--exact", "--ignored", "--nocapture"]).env(ACT, self.words());
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        command
+            .args(["stranger::acts", "--exact", "--ignored", "--nocapture"])
+            .env(ACT, self.words());
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         // It reports its beginning.
         let begins = ChildLines::of(&mut child).any(|line| line.ends_with(BEGUN.trim_end()));
         assert!(begins, "{self:?}");
@@ -141,7 +167,12 @@ impl Drop for Doing {
 fn acts() {
     let Ok(words) = env::var(ACT) else { return };
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).unwrap();
-    let begun = || std::io::stdout().lock().write_all(BEGUN.as_bytes()).unwrap();
+    let begun = || {
+        std::io::stdout()
+            .lock()
+            .write_all(BEGUN.as_bytes())
+            .unwrap();
+    };
     match Act::of(&words) {
         Act::Exchange(a, b) => {
             begun();
@@ -150,7 +181,8 @@ fn acts() {
             }
         }
         Act::Await(fifo, to) => {
-            let held = rustix::fs::open(&fifo, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap();
+            let held =
+                rustix::fs::open(&fifo, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).unwrap();
             begun();
             // It is open for writing when somebody has it open for reading.
             let it = format!("/proc/self/fd/{}", held.as_raw_fd());
@@ -209,7 +241,11 @@ fn reply(mut stream: UnixStream, answer: Answer, socket: &Path) {
             let greeting = b"\x0a10.11.6-MariaDB\0\x01\0\0\0abcdefgh\0\xff\xf7\x21\x02\0\xff\x81\x15\0\0\0\0\0\0\0\0\0\0abcdefghijkl\0mysql_native_password\0";
             let mut got = Vec::new();
             let mut heard = vec![0; 1 << 16];
-            for (number, body) in [(0, &greeting[..]), (2, b"\0\0\0\x02\0\0\0"), (1, b"\xfb/etc/shadow")] {
+            for (number, body) in [
+                (0, &greeting[..]),
+                (2, b"\0\0\0\x02\0\0\0"),
+                (1, b"\xfb/etc/shadow"),
+            ] {
                 let length = u32::try_from(body.len()).unwrap().to_le_bytes();
                 let packet = [&length[..3], &[number], body].concat();
                 if stream.write_all(&packet).is_err() {
@@ -226,7 +262,9 @@ fn reply(mut stream: UnixStream, answer: Answer, socket: &Path) {
 fn peek(word: &str, place: &Path, to: &Path) {
     loop {
         for entry in fs::read_dir("/proc").unwrap().flatten() {
-            let Ok(text) = fs::read(entry.path().join("cmdline")) else { continue };
+            let Ok(text) = fs::read(entry.path().join("cmdline")) else {
+                continue;
+            };
             let text = String::from_utf8_lossy(&text).into_owned();
             let seen = text.split('\0').find(|argument| argument.starts_with(word));
             if let Some(name) = seen {

@@ -1,4 +1,5 @@
-//! Helpers that the attacks share with the integration tests: servers, loop devices, file systems that never answer.
+//! Helpers that the attacks share with the integration tests: servers, loop devices, file systems
+//! that never answer.
 
 #![allow(dead_code, reason = "each part is shared with other tests")]
 

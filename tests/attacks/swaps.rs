@@ -8,8 +8,8 @@ use super::outputs::{RECORD, Way};
 use super::root;
 use super::stranger::{Act, UID};
 
-/// The stranger exchanges the file that root writes with a link to root's file, so that what was looked at is not what
-/// is replaced. He wants the link followed.
+/// The stranger exchanges the file that root writes with a link to root's file, so that what was
+/// looked at is not what is replaced. He wants the link followed.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_file_exchanged_while_root_writes_it() {
@@ -31,7 +31,8 @@ fn a_file_exchanged_while_root_writes_it() {
     attempts.end();
 }
 
-/// The stranger exchanges the directory on the way for a link to root's. He wants a file of root's making in the vault.
+/// The stranger exchanges the directory on the way for a link to root's. He wants a file of root's
+/// making in the vault.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_directory_exchanged_while_root_writes_into_it() {
@@ -52,8 +53,9 @@ fn a_directory_exchanged_while_root_writes_into_it() {
     attempts.end();
 }
 
-/// The stranger exchanges a file that root reads with a link to something that must not be opened: a terminal of root's, as
-/// a tape or a watchdog would be, a fifo, root's own file. He wants it opened, or its text.
+/// The stranger exchanges a file that root reads with a link to something that must not be opened:
+/// a terminal of root's, as a tape or a watchdog would be, a fifo, root's own file. He wants it
+/// opened, or its text.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_file_exchanged_while_root_reads_it() {
@@ -69,7 +71,10 @@ fn a_file_exchanged_while_root_reads_it() {
             let fake = if bait == "my.cnf" {
                 mariadb_data(&data);
                 put(&data.join(bait), "[mysqld]\n", 0o644);
-                fakes.mariadb(&data, &[&format!("--defaults-file={}", data.join(bait).display())])
+                fakes.mariadb(
+                    &data,
+                    &[&format!("--defaults-file={}", data.join(bait).display())],
+                )
             } else {
                 postgres_data(&data);
                 fakes.postgres(&data, &[])
@@ -92,10 +97,19 @@ fn a_file_exchanged_while_root_reads_it() {
                 }
             };
             let _swaps = Act::Exchange(data.join(bait), other).start(&ground, UID);
-            for turn in race().take(if super::attempts::long() { usize::MAX } else { 2 }) {
-                let (ended, trace) = root::traced("open,openat,openat2", &["facts", "--no-programs"]);
+            for turn in race().take(if super::attempts::long() {
+                usize::MAX
+            } else {
+                2
+            }) {
+                let (ended, trace) =
+                    root::traced("open,openat,openat2", &["facts", "--no-programs"]);
                 // A fifo has the names of both; it says itself that it was opened.
-                let mut gains = if kind == "a fifo" { Vec::new() } else { root::opened(&trace, &forbidden) };
+                let mut gains = if kind == "a fifo" {
+                    Vec::new()
+                } else {
+                    root::opened(&trace, &forbidden)
+                };
                 if told.exists() {
                     gains.push("the fifo is opened".to_owned());
                 }
@@ -111,20 +125,24 @@ fn a_file_exchanged_while_root_reads_it() {
     attempts.end();
 }
 
-/// The stranger moves root's new directory away while a drill begins in his, and puts a link in its place. He wants the
-/// segment written into a directory of root's.
+/// The stranger moves root's new directory away while a drill begins in his, and puts a link in its
+/// place. He wants the segment written into a directory of root's.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_directory_exchanged_when_a_drill_begins() {
     let mut attempts = Attempts::at("a directory swapped when a drill begins");
-    for variant in ["its own directory is replaced", "the directory is exchanged"] {
+    for variant in [
+        "its own directory is replaced",
+        "the directory is exchanged",
+    ] {
         for turn in race() {
             let ground = Ground::new();
             let theirs = ground.theirs("theirs");
             let directory = ground.theirs("theirs/drill");
             let vault = ground.watch();
             let act = if variant.starts_with("its own") {
-                // Another's directory can be renamed where it is, and not moved elsewhere: that changes its `..`.
+                // Another's directory can be renamed where it is, and not moved elsewhere: that
+                // changes its `..`.
                 let stolen = directory.join("stolen");
                 Act::Steal(directory.join("walwise-drill"), stolen, ground.vault())
             } else {

@@ -1,4 +1,5 @@
-//! What a stranger wrote, pasted by root into the screens, and the sizes that the other side of a terminal claims.
+//! What a stranger wrote, pasted by root into the screens, and the sizes that the other side of a
+//! terminal claims.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,8 +20,8 @@ const PLACES: [(&str, &str); 5] = [
     ("es\x15", "Save as text"),
 ];
 
-/// What a stranger has root copy: keys that measure and save, a title of the terminal, a place on its clipboard, letters that
-/// read the other way, and the interrupt.
+/// What a stranger has root copy: keys that measure and save, a title of the terminal, a place on
+/// its clipboard, letters that read the other way, and the interrupt.
 const HOSTILE: &str = "py\rses\r\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\u{9b}31m\u{9d}0;owned\u{9c}\u{202e}owned\x03\x1a\x1b[A\u{200b}";
 
 /// What of it a terminal would obey.
@@ -38,7 +39,8 @@ fn memory(pty: &Pty) -> Option<String> {
     (pty.largest() > MOST).then(|| format!("{} MB of memory", pty.largest() >> 20))
 }
 
-/// Root pastes a megabyte. The stranger wants it to be keys, the terminal to obey it, or Ctrl-C to wait behind it.
+/// Root pastes a megabyte. The stranger wants it to be keys, the terminal to obey it, or Ctrl-C to
+/// wait behind it.
 #[test]
 #[ignore = "needs root: it measures what root would"]
 fn what_root_pastes_is_text() {
@@ -48,7 +50,10 @@ fn what_root_pastes_is_text() {
         for (how, text) in [
             ("once", format!("\x1b[200~{HOSTILE}\x1b[201~")),
             ("a megabyte", format!("\x1b[200~{much}\x1b[201~")),
-            ("a megabyte without an end", format!("\x1b[200~{}", much.replace('\x03', ""))),
+            (
+                "a megabyte without an end",
+                format!("\x1b[200~{}", much.replace('\x03', "")),
+            ),
         ] {
             let found = gains(|| {
                 let ground = Ground::new();
@@ -64,7 +69,10 @@ fn what_root_pastes_is_text() {
                 pty.ends(130);
                 let written = pty.written();
                 let obeyed = OBEYED.iter().filter(|text| written.contains(**text));
-                obeyed.map(|text| format!("{text:?} is written")).chain(memory(&pty)).collect()
+                obeyed
+                    .map(|text| format!("{text:?} is written"))
+                    .chain(memory(&pty))
+                    .collect()
             });
             attempts.made(&format!("{how}, where {shown:?} is shown"), &found);
         }
@@ -72,7 +80,8 @@ fn what_root_pastes_is_text() {
     attempts.end();
 }
 
-/// The other side of a terminal claims a size. It wants walwise to end in a panic, or to use much memory.
+/// The other side of a terminal claims a size. It wants walwise to end in a panic, or to use much
+/// memory.
 #[test]
 #[ignore = "needs root: it measures what root would"]
 fn a_terminal_may_claim_any_size() {
@@ -82,12 +91,18 @@ fn a_terminal_may_claim_any_size() {
     let directory = ground.shared("data", 0o755);
     let mut pty = Pty::walwise_in(&directory, &[], &[directory.to_str().unwrap()]);
     pty.until_shown("Fix first");
-    for (width, height) in sides.into_iter().flat_map(|width| sides.map(|height| (width, height))) {
+    for (width, height) in sides
+        .into_iter()
+        .flat_map(|width| sides.map(|height| (width, height)))
+    {
         let drawn = || pty.written().matches("\x1b[2J").count();
         let before = drawn();
         pty.resize_unseen(width, height);
         let is_drawn = held(|| drawn() > before);
-        let gains: Vec<String> = (!is_drawn).then(|| "nothing is drawn".to_owned()).into_iter().collect();
+        let gains: Vec<String> = (!is_drawn)
+            .then(|| "nothing is drawn".to_owned())
+            .into_iter()
+            .collect();
         attempts.made(&format!("{width}×{height}"), &gains);
         if !is_drawn {
             break;

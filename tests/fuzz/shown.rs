@@ -11,8 +11,14 @@ pub fn safe(text: &str) {
 /// Checks that every text in a set of facts is safe.
 #[allow(dead_code, reason = "not every target has facts")]
 pub fn facts(facts: &FactSet) {
-    facts.warnings().iter().for_each(|note| safe(&note.to_string()));
-    for FactRow { subject, reading, .. } in facts.rows() {
+    facts
+        .warnings()
+        .iter()
+        .for_each(|note| safe(&note.to_string()));
+    for FactRow {
+        subject, reading, ..
+    } in facts.rows()
+    {
         safe(subject.name());
         match reading {
             Reading::Known { value, source } => {

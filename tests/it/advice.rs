@@ -1,21 +1,28 @@
-//! The possible advice of the built-in rules for database servers, compared with the table of settings, for every
-//! covered release: PostgreSQL 12 to 19, MySQL 5.7 to 9, MariaDB 10.5 to 12. `settings` compares the table itself with
-//! the installed servers.
+//! The possible advice of the built-in rules for database servers, compared with the table of
+//! settings, for every covered release: PostgreSQL 12 to 19, MySQL 5.7 to 9, MariaDB 10.5 to 12.
+//! `settings` compares the table itself with the installed servers.
 
 use walwise_judge::rules::model::{Cond, Op};
-use walwise_judge::rules::{Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one};
+use walwise_judge::rules::{
+    Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one,
+};
 use walwise_judge::validity::{ChangedBy, guard, server_settings};
 use walwise_model::facts::Area;
 use walwise_model::facts::catalog::postgres::WalSyncMethod;
 use walwise_model::facts::catalog::{self, cluster, mysql, postgres, target, trial};
-use walwise_model::facts::{Choice, FactSet, KeyInfo, Reading, Scope, ServerKind, Source, Subject, Why};
+use walwise_model::facts::{
+    Choice, FactSet, KeyInfo, Reading, Scope, ServerKind, Source, Subject, Why,
+};
 use walwise_model::settings;
 use walwise_model::version::Version;
 
 use super::support::advised::{self, Advised, as_value};
 
 /// The facts count as this machine's; traces are not needed.
-const NOW: Circumstances = Circumstances { live: true, traced: false };
+const NOW: Circumstances = Circumstances {
+    live: true,
+    traced: false,
+};
 
 /// A release of a server, as the cluster of a target.
 struct Release {
@@ -38,17 +45,29 @@ impl Release {
         facts.link(&target, &subject);
         facts.link(&subject, &target);
         facts.know(&subject, &cluster::KIND, kind(of), source());
-        let key = if of == "postgres" { &postgres::VERSION } else { &mysql::VERSION };
+        let key = if of == "postgres" {
+            &postgres::VERSION
+        } else {
+            &mysql::VERSION
+        };
         facts.know(&subject, key, version.clone(), source());
         if of == "postgres" && version.number(0) >= 15 {
             // Every other build has a library to compress with.
             let lz4 = version.number(1).is_multiple_of(2).then_some("lz4");
-            let values = ["off", "pglz"].into_iter().chain(lz4).map(str::to_owned).collect();
+            let values = ["off", "pglz"]
+                .into_iter()
+                .chain(lz4)
+                .map(str::to_owned)
+                .collect();
             facts.know(&subject, &postgres::WAL_COMPRESSIONS, values, source());
         }
         // A trial found either method the faster.
         let is_even = version.number(1).is_multiple_of(2);
-        let method = if is_even { WalSyncMethod::OpenDatasync } else { WalSyncMethod::Fdatasync };
+        let method = if is_even {
+            WalSyncMethod::OpenDatasync
+        } else {
+            WalSyncMethod::Fdatasync
+        };
         facts.know(&target, &trial::METHOD, method, source());
         Self { of, version, facts }
     }
@@ -57,20 +76,30 @@ impl Release {
         match rule.scope {
             Scope::Cluster => Subject::cluster("/db"),
             Scope::Target => Subject::target("/db"),
-            other => panic!("{}: a rule for a {other} advises settings of a server", rule.id),
+            other => panic!(
+                "{}: a rule for a {other} advises settings of a server",
+                rule.id
+            ),
         }
     }
 
     /// Whether the server lacks the setting of a fact that other servers of its line have.
     fn lacks(&self, fact: &str) -> bool {
-        let Some(name) =
-            fact.split_once('.').and_then(|(from, name)| (from == area(self.of)).then_some(name))
+        let Some(name) = fact
+            .split_once('.')
+            .and_then(|(from, name)| (from == area(self.of)).then_some(name))
         else {
             return false;
         };
-        let has =
-            |version: &Version| server_settings(kind(self.of), version).iter().any(|one| one.name == name);
-        !has(&self.version) && ["5.7.9", "10.5.0", "12.0", "99.0"].iter().any(|other| has(&version(other)))
+        let has = |version: &Version| {
+            server_settings(kind(self.of), version)
+                .iter()
+                .any(|one| one.name == name)
+        };
+        !has(&self.version)
+            && ["5.7.9", "10.5.0", "12.0", "99.0"]
+                .iter()
+                .any(|other| has(&version(other)))
     }
 
     /// Whether a condition needs a fact that the server lacks, so that it never holds.
@@ -85,14 +114,19 @@ impl Release {
 
     /// Whether a condition can hold on this release, whatever the other facts.
     fn may(&self, rule: &Rule, cond: &Cond) -> bool {
-        let rule = Rule { when: cond.clone(), ..rule.clone() };
+        let rule = Rule {
+            when: cond.clone(),
+            ..rule.clone()
+        };
         let found = evaluate_one(&rule, &self.facts, &Self::subject(&rule), NOW);
         found.outcome != Outcome::DoesNotApply && !self.never(cond)
     }
 
     fn may_advise(&self, advised: &Advised<'_>) -> bool {
         let when = [Some(&advised.rule.when), advised.spec.when.as_ref()];
-        when.into_iter().flatten().all(|cond| self.may(advised.rule, cond))
+        when.into_iter()
+            .flatten()
+            .all(|cond| self.may(advised.rule, cond))
     }
 }
 
@@ -110,21 +144,31 @@ fn releases(of: &'static str) -> Vec<Release> {
         (from..=to).map(|minor| format!("{line}.{minor}")).collect()
     };
     let versions: Vec<String> = match of {
-        "postgres" => (12..=19).flat_map(|major| minors(&major.to_string(), 0, 13)).collect(),
-        "mysql" => {
-            [("5.7", 9, 26), ("8.0", 11, 36), ("8.1", 0, 0), ("8.2", 0, 0), ("8.3", 0, 0), ("8.4", 0, 4)]
-                .into_iter()
-                .flat_map(|(line, from, to)| minors(line, from, to))
-                .chain((0..=9).flat_map(|series| minors(&format!("9.{series}"), 0, 1)))
-                .collect()
-        }
+        "postgres" => (12..=19)
+            .flat_map(|major| minors(&major.to_string(), 0, 13))
+            .collect(),
+        "mysql" => [
+            ("5.7", 9, 26),
+            ("8.0", 11, 36),
+            ("8.1", 0, 0),
+            ("8.2", 0, 0),
+            ("8.3", 0, 0),
+            ("8.4", 0, 4),
+        ]
+        .into_iter()
+        .flat_map(|(line, from, to)| minors(line, from, to))
+        .chain((0..=9).flat_map(|series| minors(&format!("9.{series}"), 0, 1)))
+        .collect(),
         _ => (5..=11)
             .flat_map(|series| minors(&format!("10.{series}"), 0, 9))
             .chain((0..=8).flat_map(|series| minors(&format!("11.{series}"), 0, 6)))
             .chain((0..=3).flat_map(|series| minors(&format!("12.{series}"), 0, 3)))
             .collect(),
     };
-    versions.iter().map(|version| Release::new(of, version)).collect()
+    versions
+        .iter()
+        .map(|version| Release::new(of, version))
+        .collect()
 }
 
 #[test]
@@ -135,11 +179,18 @@ fn every_advised_value_is_taken_by_every_release_it_can_be_advised_for() {
         let releases = releases(of);
         for advised in advised::of(area(of), &rules) {
             let subject = Release::subject(advised.rule);
-            let may: Vec<&Release> = releases.iter().filter(|one| one.may_advise(&advised)).collect();
+            let may: Vec<&Release> = releases
+                .iter()
+                .filter(|one| one.may_advise(&advised))
+                .collect();
             for value in &advised.values {
                 let refused = may.iter().find_map(|release| {
-                    let because = guard(advised.spec.setting, &[value], &release.facts, &subject).err()?;
-                    Some(format!("{} on {of} {}: {because}", advised.rule.id, release.version))
+                    let because =
+                        guard(advised.spec.setting, &[value], &release.facts, &subject).err()?;
+                    Some(format!(
+                        "{} on {of} {}: {because}",
+                        advised.rule.id, release.version
+                    ))
                 });
                 wrong.extend(refused);
             }
@@ -155,7 +206,11 @@ fn every_advice_can_be_given_on_some_release() {
         let releases: Vec<Release> = servers.iter().flat_map(|of| releases(of)).collect();
         for advised in advised::of(area, &rules) {
             let possible = releases.iter().any(|release| release.may_advise(&advised));
-            assert!(possible, "{} never advises {}", advised.rule.id, advised.name);
+            assert!(
+                possible,
+                "{} never advises {}",
+                advised.rule.id, advised.name
+            );
         }
     }
 }
@@ -167,7 +222,10 @@ fn what_is_advised_without_a_server_is_taken_by_every_release() {
     let mut facts = FactSet::default();
     facts.know(&subject, &target::ROLES, Vec::new(), Source::file("/proc"));
     let mut advice = 0;
-    for advised in advised::of("pg", &rules).iter().filter(|one| one.rule.scope == Scope::Target) {
+    for advised in advised::of("pg", &rules)
+        .iter()
+        .filter(|one| one.rule.scope == Scope::Target)
+    {
         let found = evaluate_one(advised.rule, &facts, &subject, NOW);
         if found.outcome == Outcome::DoesNotApply {
             continue;
@@ -191,9 +249,15 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
             if advised.values.is_empty() {
                 continue;
             }
-            for release in releases.iter().filter(|release| release.may_advise(&advised)) {
+            for release in releases
+                .iter()
+                .filter(|release| release.may_advise(&advised))
+            {
                 let settings = server_settings(kind(of), &release.version);
-                let known = settings.iter().find(|setting| setting.name == advised.name).unwrap();
+                let known = settings
+                    .iter()
+                    .find(|setting| setting.name == advised.name)
+                    .unwrap();
                 let needs = match known.changed_by {
                     ChangedBy::Statement | ChangedBy::Initdb => Risk::None,
                     ChangedBy::Session | ChangedBy::Reload => Risk::NeedsReload,
@@ -211,34 +275,110 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
     }
 }
 
-/// The releases that added, changed or removed something relevant to storage, by their public documents.
+/// The releases that added, changed or removed something relevant to storage, by their public
+/// documents.
 #[test]
 fn what_a_release_does_not_take_is_held_back() {
     for (of, version, setting, value, taken) in [
-        ("postgres", "17.7", "pg.file_extend_method", "write_zeros", false),
-        ("postgres", "17.8", "pg.file_extend_method", "write_zeros", true),
+        (
+            "postgres",
+            "17.7",
+            "pg.file_extend_method",
+            "write_zeros",
+            false,
+        ),
+        (
+            "postgres",
+            "17.8",
+            "pg.file_extend_method",
+            "write_zeros",
+            true,
+        ),
         ("postgres", "14.9", "pg.wal_compression", "pglz", false),
         ("postgres", "15.1", "pg.wal_compression", "zstd", false),
-        ("postgres", "13.9", "pg.recovery_init_sync_method", "fsync", false),
-        ("postgres", "16.4", "pg.wal_sync_method", "fsync_writethrough", false),
+        (
+            "postgres",
+            "13.9",
+            "pg.recovery_init_sync_method",
+            "fsync",
+            false,
+        ),
+        (
+            "postgres",
+            "16.4",
+            "pg.wal_sync_method",
+            "fsync_writethrough",
+            false,
+        ),
         ("mysql", "8.0.25", "mysql.innodb_use_fdatasync", "on", false),
         ("mysql", "8.0.26", "mysql.innodb_use_fdatasync", "on", true),
-        ("mysql", "8.4.1", "mysql.innodb_data_file_buffering", "off", false),
-        ("mysql", "8.4.1", "mysql.innodb_flush_log_at_trx_commit", "3", false),
-        ("mariadb", "10.11.19", "mysql.innodb_flush_method", "O_DIRECT", true),
-        ("mariadb", "11.4.2", "mysql.innodb_flush_method", "O_DIRECT", false),
-        ("mariadb", "10.11.19", "mysql.innodb_data_file_buffering", "off", false),
-        ("mariadb", "11.4.2", "mysql.innodb_data_file_buffering", "off", true),
-        ("mariadb", "11.4.2", "mysql.innodb_use_fdatasync", "on", false),
+        (
+            "mysql",
+            "8.4.1",
+            "mysql.innodb_data_file_buffering",
+            "off",
+            false,
+        ),
+        (
+            "mysql",
+            "8.4.1",
+            "mysql.innodb_flush_log_at_trx_commit",
+            "3",
+            false,
+        ),
+        (
+            "mariadb",
+            "10.11.19",
+            "mysql.innodb_flush_method",
+            "O_DIRECT",
+            true,
+        ),
+        (
+            "mariadb",
+            "11.4.2",
+            "mysql.innodb_flush_method",
+            "O_DIRECT",
+            false,
+        ),
+        (
+            "mariadb",
+            "10.11.19",
+            "mysql.innodb_data_file_buffering",
+            "off",
+            false,
+        ),
+        (
+            "mariadb",
+            "11.4.2",
+            "mysql.innodb_data_file_buffering",
+            "off",
+            true,
+        ),
+        (
+            "mariadb",
+            "11.4.2",
+            "mysql.innodb_use_fdatasync",
+            "on",
+            false,
+        ),
     ] {
         let release = Release::new(of, version);
-        let ruling =
-            guard(settings::find(setting).unwrap(), &[value], &release.facts, &Subject::cluster("/db"));
-        assert_eq!(ruling.is_ok(), taken, "{of} {version} {setting} = {value}: {ruling:?}");
+        let ruling = guard(
+            settings::find(setting).unwrap(),
+            &[value],
+            &release.facts,
+            &Subject::cluster("/db"),
+        );
+        assert_eq!(
+            ruling.is_ok(),
+            taken,
+            "{of} {version} {setting} = {value}: {ruling:?}"
+        );
     }
 }
 
-/// Facts other than settings: the place of a server that runs with the defaults of its release on ext4 on flash.
+/// Facts other than settings: the place of a server that runs with the defaults of its release on
+/// ext4 on flash.
 const PLACE: &[(&str, &str)] = &[
     ("kernel.version", "6.1.140"),
     ("vm.dirty_background", "1717986918"),
@@ -278,10 +418,31 @@ fn unconfigured(release: &Release) -> FactSet {
         facts.link(of, &mount);
         facts.link(of, &disk);
     }
-    facts.is_of(&server, if release.of == "postgres" { Area::Pg } else { Area::Mysql });
-    let log = if release.of == "postgres" { target::Role::Wal } else { target::Role::Redo };
-    facts.know(&target, &target::ROLES, vec![target::Role::Data, log], Source::file("x"));
-    facts.know(&target, &target::COMMIT_OFF_FOR, Vec::new(), Source::file("x"));
+    facts.is_of(
+        &server,
+        if release.of == "postgres" {
+            Area::Pg
+        } else {
+            Area::Mysql
+        },
+    );
+    let log = if release.of == "postgres" {
+        target::Role::Wal
+    } else {
+        target::Role::Redo
+    };
+    facts.know(
+        &target,
+        &target::ROLES,
+        vec![target::Role::Data, log],
+        Source::file("x"),
+    );
+    facts.know(
+        &target,
+        &target::COMMIT_OFF_FOR,
+        Vec::new(),
+        Source::file("x"),
+    );
     let at = |info: &KeyInfo| match info.scope {
         Scope::Target => target.clone(),
         Scope::Mount => mount.clone(),
@@ -291,15 +452,21 @@ fn unconfigured(release: &Release) -> FactSet {
     };
     let settings = server_settings(kind(release.of), &release.version);
     let own = format!("{}.", area(release.of));
-    for info in catalog::all().filter(|info| info.name.starts_with(&own) && !info.name.ends_with(".version"))
+    for info in catalog::all()
+        .filter(|info| info.name.starts_with(&own) && !info.name.ends_with(".version"))
     {
-        let setting = settings.iter().find(|setting| Some(setting.name) == info.name.strip_prefix(&own));
+        let setting = settings
+            .iter()
+            .find(|setting| Some(setting.name) == info.name.strip_prefix(&own));
         // -1 is what the server works out.
-        let default = setting.and_then(|setting| setting.default).filter(|default| *default != "-1");
+        let default = setting
+            .and_then(|setting| setting.default)
+            .filter(|default| *default != "-1");
         let reading = match default {
-            Some(default) => {
-                Reading::known(as_value(info.kind, default), Source::Default { of: "x".to_owned() })
-            }
+            Some(default) => Reading::known(
+                as_value(info.kind, default),
+                Source::Default { of: "x".to_owned() },
+            ),
             None => Reading::unknown(Why::Absent, "this release has none"),
         };
         facts.put_value(&at(info), info, reading);
@@ -307,13 +474,18 @@ fn unconfigured(release: &Release) -> FactSet {
     for (name, text) in PLACE {
         let info = catalog::find(name).unwrap();
         if info.scope != Scope::Cluster || name.starts_with(&own) {
-            facts.put_value(&at(info), info, Reading::known(as_value(info.kind, text), Source::file("x")));
+            facts.put_value(
+                &at(info),
+                info,
+                Reading::known(as_value(info.kind, text), Source::file("x")),
+            );
         }
     }
     facts
 }
 
-/// Nothing serious is wrong with what a release does by itself on a good disk, and nobody is asked for what it lacks.
+/// Nothing serious is wrong with what a release does by itself on a good disk, and nobody is asked
+/// for what it lacks.
 #[test]
 fn a_server_with_the_defaults_of_its_release_is_found_in_order() {
     let rules = RuleSet::builtin();
@@ -325,11 +497,18 @@ fn a_server_with_the_defaults_of_its_release_is_found_in_order() {
             for finding in found.iter().filter(|one| one.rule.starts_with(area(of))) {
                 let at = format!("{of} {}: {}", release.version, finding.rule);
                 match &finding.outcome {
-                    Outcome::Applies => assert!(finding.level < Level::Warning, "{at}: {}", finding.title),
+                    Outcome::Applies => {
+                        assert!(finding.level < Level::Warning, "{at}: {}", finding.title);
+                    }
                     // What was not measured is the one thing that may be open.
                     Outcome::Undecided { needs } => {
-                        let best = needs.first().unwrap_or_else(|| panic!("{at}: nothing would decide it"));
-                        assert!(best.iter().all(|need| need.fact.starts_with("probe.")), "{at}: {best:?}");
+                        let best = needs
+                            .first()
+                            .unwrap_or_else(|| panic!("{at}: nothing would decide it"));
+                        assert!(
+                            best.iter().all(|need| need.fact.starts_with("probe.")),
+                            "{at}: {best:?}"
+                        );
                     }
                     Outcome::DoesNotApply => {}
                 }

@@ -17,8 +17,14 @@ use crate::support::recorded::{file, files};
 use crate::support::{stderr, stdout, walwise};
 
 /// The answers about a target with a PostgreSQL server or none, and with one of MySQL or MariaDB.
-const POSTGRES: [&str; 6] =
-    ["filesystem", "mkfs_options", "mount_options", "wal_sync_method", "max_wal_size", "commit_latency"];
+const POSTGRES: [&str; 6] = [
+    "filesystem",
+    "mkfs_options",
+    "mount_options",
+    "wal_sync_method",
+    "max_wal_size",
+    "commit_latency",
+];
 const MYSQL: [&str; 7] = [
     "filesystem",
     "mkfs_options",
@@ -32,7 +38,10 @@ const MYSQL: [&str; 7] = [
 /// The report about a target, or about everything that a capture has.
 fn report(capture: &str, target: Option<&str>) -> Report {
     let recording = RecordedHost::parse(capture.as_bytes()).unwrap();
-    let request = Request { target: target.map(Into::into), ..Request::default() };
+    let request = Request {
+        target: target.map(Into::into),
+        ..Request::default()
+    };
     let mut session = Session::look(&recording, &request, RuleSet::builtin(), &mut |_, _| {});
     session.asked = target.map(str::to_owned);
     session.report()
@@ -54,26 +63,40 @@ fn has_value(action: &str) -> bool {
 /// Whether the plan of a target has a step that keeps a setting, in these words.
 fn is_kept_by_rule(whole: &Value, target: &Value, answer: &Value) -> bool {
     let nothing = json!({"set": null, "add": [], "remove": []});
-    let plans = whole["plans"].as_array().unwrap().iter().filter(|plan| plan["target"] == *target);
+    let plans = whole["plans"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|plan| plan["target"] == *target);
     let mut steps = plans.flat_map(|plan| plan["steps"].as_array().unwrap());
     steps.any(|step| {
         let title = step["title"].as_str().unwrap().trim_end_matches('.');
-        step["advice"]["change"] == nothing && title == answer["reason"] && step["rules"] != json!([])
+        step["advice"]["change"] == nothing
+            && title == answer["reason"]
+            && step["rules"] != json!([])
     })
 }
 
-/// The commands of the steps by which a plan changes something, each with what it is about. Those that make a file system
-/// are in a script.
+/// The commands of the steps by which a plan changes something, each with what it is about. Those
+/// that make a file system are in a script.
 fn commands<'w>(whole: &'w Value, target: &Value) -> Vec<(&'w Value, &'w Value)> {
     if target.as_str().unwrap().starts_with("target /dev/") {
         return Vec::new();
     }
     let nothing = json!({"set": null, "add": [], "remove": []});
-    let plans = whole["plans"].as_array().unwrap().iter().filter(|plan| plan["target"] == *target);
+    let plans = whole["plans"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|plan| plan["target"] == *target);
     let steps = plans.flat_map(|plan| plan["steps"].as_array().unwrap());
     let changes = steps.filter(|step| step["advice"]["change"] != nothing);
     let of_step = |step: &'w Value| {
-        step["advice"]["apply"].as_array().unwrap().iter().map(|command| (&step["subject"], command))
+        step["advice"]["apply"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|command| (&step["subject"], command))
     };
     changes.flat_map(of_step).collect()
 }
@@ -87,8 +110,9 @@ fn every_target_of_every_host_has_every_answer() {
         let whole: Value = serde_json::from_str(&document::render(&report)).unwrap();
         for target in recommendation(&report)["targets"].as_array().unwrap() {
             let answers = target["answers"].as_object().unwrap();
-            let applies =
-                |name: &&str| answers[*name]["action"] != "not_applicable" || *name == "mkfs_options";
+            let applies = |name: &&str| {
+                answers[*name]["action"] != "not_applicable" || *name == "mkfs_options"
+            };
             let is_whole = MYSQL.iter().all(&applies) || POSTGRES.iter().all(applies);
             let is_in_use = answers["filesystem"]["action"] == "not_applicable";
             assert!(is_whole || is_in_use, "{name}: {answers:?}");
@@ -99,44 +123,79 @@ fn every_target_of_every_host_has_every_answer() {
                     fix["commands"].as_array().unwrap().contains(command)
                         && (!is_of_disk || fix["subject"] == *subject)
                 };
-                assert!(fixes.iter().any(has), "{name}: no fix of {subject} has {command}: {fixes:?}");
+                assert!(
+                    fixes.iter().any(has),
+                    "{name}: no fix of {subject} has {command}: {fixes:?}"
+                );
             }
             for (topic, answer) in answers {
                 let action = answer["action"].as_str().unwrap();
-                assert_eq!(answer["value"].is_null(), !has_value(action), "{name} {topic}: {answer}");
-                assert!(!answer["reason"].as_str().unwrap().is_empty(), "{name} {topic}");
-                let is_kept = action != "keep" || is_kept_by_rule(&whole, &target["target"], answer);
+                assert_eq!(
+                    answer["value"].is_null(),
+                    !has_value(action),
+                    "{name} {topic}: {answer}"
+                );
+                assert!(
+                    !answer["reason"].as_str().unwrap().is_empty(),
+                    "{name} {topic}"
+                );
+                let is_kept =
+                    action != "keep" || is_kept_by_rule(&whole, &target["target"], answer);
                 assert!(is_kept, "{name} {topic}: {answer}");
                 if topic != "commit_latency" && action != "not_applicable" {
                     all += 1;
                     if action == "undecided" {
-                        *undecided.entry(format!("{topic}: {}", answer["reason"])).or_default() += 1;
+                        *undecided
+                            .entry(format!("{topic}: {}", answer["reason"]))
+                            .or_default() += 1;
                     }
                 }
             }
         }
     }
     let open: usize = undecided.values().sum();
-    assert!(open * 10 <= all, "{open} of {all} are undecided: {undecided:#?}");
+    assert!(
+        open * 10 <= all,
+        "{open} of {all} are undecided: {undecided:#?}"
+    );
 }
 
 #[test]
 fn a_report_about_one_target_is_short() {
-    let style = text::LineStyle { colour: false, ascii: false };
+    let style = text::LineStyle {
+        colour: false,
+        ascii: false,
+    };
     for path in files() {
         let name = path.file_stem().unwrap().to_str().unwrap();
-        let report = report(&std::fs::read_to_string(&path).unwrap(), Some(target_of(name)));
+        let report = report(
+            &std::fs::read_to_string(&path).unwrap(),
+            Some(target_of(name)),
+        );
         let bytes = document::recommendation(&report).len();
         assert!(bytes <= 8 << 10, "{name}: {bytes} bytes");
-        for (topic, answer) in recommendation(&report)["targets"][0]["answers"].as_object().unwrap() {
+        for (topic, answer) in recommendation(&report)["targets"][0]["answers"]
+            .as_object()
+            .unwrap()
+        {
             let is_kept = answer["action"] == "keep";
-            assert!(!is_kept || answer["apply"] == json!([]), "{name}: {topic}: {answer}");
+            assert!(
+                !is_kept || answer["apply"] == json!([]),
+                "{name}: {topic}: {answer}"
+            );
         }
         let urgent = |fix: &Value| fix["level"] == "critical" || fix["level"] == "warning";
-        let is_urgent = recommendation(&report)["targets"][0]["fixes"].as_array().unwrap().iter().any(urgent);
+        let is_urgent = recommendation(&report)["targets"][0]["fixes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(urgent);
         let text = text::short(&report, style);
         let lines = text.lines().count();
-        assert!(lines <= if is_urgent { 40 } else { 24 }, "{name}: {lines} lines\n{text}");
+        assert!(
+            lines <= if is_urgent { 40 } else { 24 },
+            "{name}: {lines} lines\n{text}"
+        );
     }
 }
 
@@ -167,20 +226,35 @@ fn shared_and_user_space_file_systems_are_to_be_left() {
 #[test]
 fn the_engine_of_a_server_to_come_can_be_named() {
     let capture = "tests/hosts/lab-sata-cache-off.host";
-    for (engine, applies) in [(None, &POSTGRES[..]), (Some("postgres"), &POSTGRES), (Some("mysql"), &MYSQL)] {
+    for (engine, applies) in [
+        (None, &POSTGRES[..]),
+        (Some("postgres"), &POSTGRES),
+        (Some("mysql"), &MYSQL),
+    ] {
         let mut command = walwise();
-        command.args(["check", "/lab/sata-cache-off", "--host", capture, "--format", "json"]);
+        command.args([
+            "check",
+            "/lab/sata-cache-off",
+            "--host",
+            capture,
+            "--format",
+            "json",
+        ]);
         command.args(engine.into_iter().flat_map(|engine| ["--db", engine]));
         let found: Value = serde_json::from_slice(&command.output_in_time().stdout).unwrap();
         for (key, answer) in found["targets"][0]["answers"].as_object().unwrap() {
             let applies = applies.contains(&key.as_str()) && key != "mkfs_options";
-            assert_eq!(answer["action"] != "not_applicable", applies, "{engine:?} {key}: {answer}");
+            assert_eq!(
+                answer["action"] != "not_applicable",
+                applies,
+                "{engine:?} {key}: {answer}"
+            );
         }
     }
 }
 
-/// Commands of walwise in a report of a capture are about that capture, and run as they are printed.
-/// A user's rule, which `explain` knows only where it is told of its directory.
+/// Commands of walwise in a report of a capture are about that capture, and run as they are
+/// printed. A user's rule, which `explain` knows only where it is told of its directory.
 const MINE: &str = r#"
 [[rule]]
 id = "mine.disk"
@@ -212,7 +286,11 @@ fn commands_of_a_capture_run_as_printed() {
     for path in files().iter().step_by(14) {
         let check = || {
             let mut command = walwise();
-            command.args(["check", "--host"]).arg(path.canonicalize().unwrap()).arg("--rules").arg(&rules);
+            command
+                .args(["check", "--host"])
+                .arg(path.canonicalize().unwrap())
+                .arg("--rules")
+                .arg(&rules);
             command
         };
         let text = [check(), {
@@ -222,13 +300,25 @@ fn commands_of_a_capture_run_as_printed() {
         }]
         .map(|mut command| stdout(&command.output_in_time()))
         .concat();
-        let lines: BTreeSet<&str> =
-            text.lines().map(str::trim).filter(|line| line.starts_with("walwise ")).collect();
+        let lines: BTreeSet<&str> = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.starts_with("walwise "))
+            .collect();
         for line in lines.into_iter().filter(|line| line.contains("--host")) {
             let mut shell = Command::new("sh");
-            shell.args(["-c", line]).current_dir(directory.path()).env("PATH", &path_of_programs);
+            shell
+                .args(["-c", line])
+                .current_dir(directory.path())
+                .env("PATH", &path_of_programs);
             let output = shell.stdin(Stdio::null()).output_in_time();
-            assert_ne!(output.status.code(), Some(2), "{}: {line}: {}", path.display(), stderr(&output));
+            assert_ne!(
+                output.status.code(),
+                Some(2),
+                "{}: {line}: {}",
+                path.display(),
+                stderr(&output)
+            );
             assert_ne!(output.status.code(), Some(127), "{line}");
             all += 1;
             mine += usize::from(line.contains("explain mine.disk"));
@@ -239,7 +329,10 @@ fn commands_of_a_capture_run_as_printed() {
             .find(|line| line.starts_with("walwise check /") && !line.contains("--host"));
         assert_eq!(bare, None, "{}", path.display());
     }
-    assert!(all > 10 && mine > 0, "only {all} were run, {mine} of them about a user's rule");
+    assert!(
+        all > 10 && mine > 0,
+        "only {all} were run, {mine} of them about a user's rule"
+    );
 }
 
 #[test]
@@ -248,13 +341,22 @@ fn a_recommendation_is_no_report() {
     let made = dir.path().join("recommendation.json");
     let host = file("el9-ext4");
     let (made, host) = (made.to_str().unwrap(), host.to_str().unwrap());
-    let output =
-        walwise().args(["check", "--host", host, "--format", "json", "--output", made]).output_in_time();
+    let output = walwise()
+        .args([
+            "check", "--host", host, "--format", "json", "--output", made,
+        ])
+        .output_in_time();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    for refused in [&["show", made][..], &["check", "--host", host, "--baseline", made]] {
+    for refused in [
+        &["show", made][..],
+        &["check", "--host", host, "--baseline", made],
+    ] {
         let output = walwise().args(refused).output_in_time();
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("-v --format json") && said.contains("--save"), "{said}");
+        assert!(
+            said.contains("-v --format json") && said.contains("--save"),
+            "{said}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What cargo cannot know of the shape of the program: forbidden words in the pure layers, who opens and who writes files,
-//! and a header in every file.
+//! What cargo cannot know of the shape of the program: forbidden words in the pure layers, who
+//! opens and who writes files, and a header in every file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ const IMPURE: &[&str] = &[
     "clap::",
 ];
 
-/// The modules that may write: requested outputs, the scratch directory and the drill, the loop file of a trial, with the
-/// code they write through. The way creates the directories of outputs.
+/// The modules that may write: requested outputs, the scratch directory and the drill, the loop
+/// file of a trial, with the code they write through. The way creates the directories of outputs.
 const WRITERS: &[&str] = &[
     "crates/sys/src/output",
     "crates/sys/src/way.rs",
@@ -86,10 +86,17 @@ fn pure_layers_touch_nothing() {
     let mut wrong = Vec::new();
     for file in sources().into_iter().filter(|file| is_in(name(file), PURE)) {
         // Crates do not begin threads, but for work that is distributed by one module.
-        let may_thread = |word: &str| word == "std::thread" && file.ends_with("model/src/workers.rs");
+        let may_thread =
+            |word: &str| word == "std::thread" && file.ends_with("model/src/workers.rs");
         for (number, line) in code(&file) {
-            for word in IMPURE.iter().filter(|word| line.contains(**word) && !may_thread(word)) {
-                wrong.push(format!("{}:{number} mentions {word}, and this layer is pure", file.display()));
+            for word in IMPURE
+                .iter()
+                .filter(|word| line.contains(**word) && !may_thread(word))
+            {
+                wrong.push(format!(
+                    "{}:{number} mentions {word}, and this layer is pure",
+                    file.display()
+                ));
             }
         }
     }
@@ -122,15 +129,21 @@ const PROGRAMS: &[&str] = &[
 /// The one file that writes a shell script by itself; it checks that every word is plain.
 const WRITES_SCRIPT: &str = "crates/report/src/script/new.rs";
 
-/// A command is a `quote::Command`, in which every value is a word; text with a value in it is not quoted by anybody.
+/// A command is a `quote::Command`, in which every value is a word; text with a value in it is not
+/// quoted by anybody.
 #[test]
 fn no_command_is_made_of_text() {
     let mut wrong = Vec::new();
-    for file in sources().into_iter().filter(|file| !file.ends_with(WRITES_SCRIPT)) {
+    for file in sources()
+        .into_iter()
+        .filter(|file| !file.ends_with(WRITES_SCRIPT))
+    {
         for (number, line) in code(&file) {
             for program in PROGRAMS {
-                let told =
-                    line.split(program).skip(1).map(|rest| rest.split(['"', '`']).next().unwrap_or(rest));
+                let told = line
+                    .split(program)
+                    .skip(1)
+                    .map(|rest| rest.split(['"', '`']).next().unwrap_or(rest));
                 if told.into_iter().any(|rest| rest.contains('{')) {
                     wrong.push(format!(
                         "{}:{number} puts a value behind `{program}`: use quote::Command",
@@ -142,14 +155,18 @@ fn no_command_is_made_of_text() {
                 .iter()
                 .any(|place| file.ends_with(place));
             if line.contains(".of_rule(") && !may {
-                wrong.push(format!("{}:{number}: what is no rule's is no `of_rule`", file.display()));
+                wrong.push(format!(
+                    "{}:{number}: what is no rule's is no `of_rule`",
+                    file.display()
+                ));
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Files are written by the writer of outputs, the scratch directory and the drill, and by nobody else.
+/// Files are written by the writer of outputs, the scratch directory and the drill, and by nobody
+/// else.
 #[test]
 fn nobody_else_writes() {
     let mut wrong = Vec::new();
@@ -170,8 +187,9 @@ fn nobody_else_writes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The modules that may open a file for reading: the one that opens what a user named, the host seam, and those that walk to
-/// a directory and open what they made there. The kernel's files have their names in the source.
+/// The modules that may open a file for reading: the one that opens what a user named, the host
+/// seam, and those that walk to a directory and open what they made there. The kernel's files have
+/// their names in the source.
 const READERS: &[&str] = &[
     "src/cli/named_file.rs",
     "crates/sys/src/host",
@@ -185,7 +203,9 @@ const READERS: &[&str] = &[
 /// Whether a file is one of these modules, or below one.
 fn is_in(file: &Path, modules: &[&str]) -> bool {
     let module = file.with_extension("");
-    modules.iter().any(|allowed| module.starts_with(allowed.trim_end_matches(".rs")))
+    modules
+        .iter()
+        .any(|allowed| module.starts_with(allowed.trim_end_matches(".rs")))
 }
 
 /// Calls that open a file or a directory.
@@ -206,8 +226,8 @@ const OPENING: &[&str] = &[
     ".read_dir(",
 ];
 
-/// Whether a line makes this call, which is no part of another name, with a path that does not stand in the source, as
-/// `"/proc/self/status"` and `"."` do.
+/// Whether a line makes this call, which is no part of another name, with a path that does not
+/// stand in the source, as `"/proc/self/status"` and `"."` do.
 fn opens(line: &str, call: &str) -> bool {
     line.match_indices(call).any(|(at, _)| {
         let (before, rest) = (&line[..at], &line[at + call.len()..]);
@@ -225,9 +245,17 @@ fn nobody_else_opens_what_a_user_named() {
             continue;
         }
         for (number, line) in code(&file) {
-            wrong.extend(OPENING.iter().filter(|call| opens(&line, call)).map(|call| {
-                format!("{}:{number} mentions {call}; read it through cli/named_file.rs", file.display())
-            }));
+            wrong.extend(
+                OPENING
+                    .iter()
+                    .filter(|call| opens(&line, call))
+                    .map(|call| {
+                        format!(
+                            "{}:{number} mentions {call}; read it through cli/named_file.rs",
+                            file.display()
+                        )
+                    }),
+            );
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -235,7 +263,9 @@ fn nobody_else_opens_what_a_user_named() {
 
 /// Whether a file is for tests by its directory.
 fn is_below_tests(file: &Path) -> bool {
-    name(file).components().any(|part| part.as_os_str() == "tests")
+    name(file)
+        .components()
+        .any(|part| part.as_os_str() == "tests")
 }
 
 #[test]
@@ -265,7 +295,10 @@ fn sources() -> Vec<PathBuf> {
     }
     let mut out = Vec::new();
     walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut out);
-    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("crates"), &mut out);
+    walk(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("crates"),
+        &mut out,
+    );
     let is_program = |file: &Path| file.components().any(|part| part.as_os_str() == "src");
     out.retain(|file| is_program(name(file)) && !name(file).starts_with("crates/testkit"));
     out.sort();
@@ -278,9 +311,12 @@ fn name(file: &Path) -> &Path {
     file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 
-/// The lines of a file that are neither comments nor part of its tests, which are modules behind `#[cfg(test)]`.
+/// The lines of a file that are neither comments nor part of its tests, which are modules behind
+/// `#[cfg(test)]`.
 fn code(file: &Path) -> Vec<(usize, String)> {
-    if file.file_name().is_some_and(|name| name == "tests.rs" || name == "testing.rs" || name == "sample.rs")
+    if file
+        .file_name()
+        .is_some_and(|name| name == "tests.rs" || name == "testing.rs" || name == "sample.rs")
     {
         return Vec::new();
     }
@@ -302,6 +338,11 @@ fn code(file: &Path) -> Vec<(usize, String)> {
         }
         is_gated = line == "#[cfg(test)]";
     }
-    assert_eq!(inside, None, "{}: a module of tests has no end", file.display());
+    assert_eq!(
+        inside,
+        None,
+        "{}: a module of tests has no end",
+        file.display()
+    );
     out
 }

@@ -1,5 +1,5 @@
-//! What if: assumed facts leave the report of the real machine unchanged, all their consequences are reported, and none
-//! of them opens advice that can lose data.
+//! What if: assumed facts leave the report of the real machine unchanged, all their consequences
+//! are reported, and none of them opens advice that can lose data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,7 +26,10 @@ fn host(name: &str) -> String {
 
 /// Every recorded host.
 fn hosts() -> Vec<String> {
-    recorded::files().iter().map(|file| file.to_str().unwrap().to_owned()).collect()
+    recorded::files()
+        .iter()
+        .map(|file| file.to_str().unwrap().to_owned())
+        .collect()
 }
 
 fn checked(arguments: &[&str]) -> (i32, Value) {
@@ -42,7 +45,11 @@ fn printed(arguments: &[&str]) -> (i32, String) {
 
 fn refused(arguments: &[&str]) -> String {
     let output = walwise().arg("check").args(arguments).output_in_time();
-    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}");
+    assert_eq!(
+        (output.status.code(), stdout(&output).as_str()),
+        (Some(2), ""),
+        "{arguments:?}"
+    );
     stderr(&output)
 }
 
@@ -59,19 +66,34 @@ fn fact<'r>(what_if: &'r Value, subject: &str, name: &str) -> Option<&'r str> {
 }
 
 fn finding<'r>(what_if: &'r Value, rule: &str) -> Option<&'r str> {
-    list(&what_if["difference"]["findings"]).iter().find(|f| f["rule"] == rule)?["class"].as_str()
+    list(&what_if["difference"]["findings"])
+        .iter()
+        .find(|f| f["rule"] == rule)?["class"]
+        .as_str()
 }
 
 #[test]
 fn the_report_of_the_real_machine_stays_as_it_is() {
-    for name in ["el8-xfs-nobarrier", "el9-ext4", "megaraid-healthy", "ext4-nobarrier"] {
+    for name in [
+        "el8-xfs-nobarrier",
+        "el9-ext4",
+        "megaraid-healthy",
+        "ext4-nobarrier",
+    ] {
         let host = host(name);
         for fail_on in [&[][..], &["--fail-on", "warning", "--fail-on-undecided"]] {
             let plain = [&["--host", host.as_str()][..], fail_on].concat();
-            let supposed = [&plain[..], &["--assume", "kernel.release=3.10.0-514.el7.x86_64"]].concat();
+            let supposed = [
+                &plain[..],
+                &["--assume", "kernel.release=3.10.0-514.el7.x86_64"],
+            ]
+            .concat();
             let ((code, mut real), (same, mut told)) = (checked(&plain), checked(&supposed));
             assert_eq!(code, same, "{host}");
-            assert!(told["what_if"].is_object() && real["what_if"].is_null(), "{host}");
+            assert!(
+                told["what_if"].is_object() && real["what_if"].is_null(),
+                "{host}"
+            );
             for report in [&mut real, &mut told] {
                 let fields = report.as_object_mut().unwrap();
                 fields.remove("what_if");
@@ -87,12 +109,27 @@ fn exports_are_of_the_real_machine() {
     let host = host("el8-xfs-nobarrier");
     for format in ["script", "conf"] {
         let plain = ["/data", "--host", &host, "--format", format];
-        let supposed =
-            [&plain[..], &["--assume", "kernel.release=4.9", "--assume", "mount.super_options@/data=rw"]]
-                .concat();
-        let without_date =
-            |text: String| text.lines().filter(|l| !l.contains("20")).collect::<Vec<_>>().join("\n");
-        assert_eq!(without_date(printed(&plain).1), without_date(printed(&supposed).1), "{format}");
+        let supposed = [
+            &plain[..],
+            &[
+                "--assume",
+                "kernel.release=4.9",
+                "--assume",
+                "mount.super_options@/data=rw",
+            ],
+        ]
+        .concat();
+        let without_date = |text: String| {
+            text.lines()
+                .filter(|l| !l.contains("20"))
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
+        assert_eq!(
+            without_date(printed(&plain).1),
+            without_date(printed(&supposed).1),
+            "{format}"
+        );
     }
 }
 
@@ -101,8 +138,14 @@ fn what_follows_from_a_kernel_follows() {
     let host = host("el8-xfs-nobarrier");
     let (code, report) = checked(&["--host", &host, "--assume", "kernel.release=6.1.5"]);
     let what_if = &report["what_if"];
-    assert_eq!(code, 3, "what it was: the kernel that runs refuses nobarrier");
-    assert_eq!(what_if["assumed"][0]["really"]["value"], "4.18.0-553.el8_10.x86_64");
+    assert_eq!(
+        code, 3,
+        "what it was: the kernel that runs refuses nobarrier"
+    );
+    assert_eq!(
+        what_if["assumed"][0]["really"]["value"],
+        "4.18.0-553.el8_10.x86_64"
+    );
     assert_eq!(fact(what_if, "host", "kernel.version"), Some("6.1.5"));
     assert_eq!(fact(what_if, "host", "kernel.vendor"), Some("mainline"));
     // Kernel 4.14 ignores what 4.18 of Red Hat 8 refuses.
@@ -122,25 +165,43 @@ fn what_follows_from_a_kernel_follows() {
     }
 }
 
-/// A fact of a collector is concluded again from one that an earlier collector would have read. The manual's example of
-/// a drive with power-loss protection works on a drive with a volatile cache.
+/// A fact of a collector is concluded again from one that an earlier collector would have read. The
+/// manual's example of a drive with power-loss protection works on a drive with a volatile cache.
 #[test]
 fn another_disk_can_be_assumed_as_the_manual_says() {
-    let manual = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/USE.md")).unwrap();
-    let line = manual.split('`').find(|word| word.contains("--assume nvme.volatile_cache")).unwrap();
+    let manual =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/USE.md")).unwrap();
+    let line = manual
+        .split('`')
+        .find(|word| word.contains("--assume nvme.volatile_cache"))
+        .unwrap();
     let assumed = line.replace('\'', "");
-    let assumed = assumed.split(" --assume ").skip(1).flat_map(|one| ["--assume", one]);
+    let assumed = assumed
+        .split(" --assume ")
+        .skip(1)
+        .flat_map(|one| ["--assume", one]);
     let arguments: Vec<&str> = assumed.collect();
     let host = host("lab-nvme");
     let (_, report) = checked(&[&["--host", &host], &arguments[..]].concat());
-    assert_eq!(fact(&report["what_if"], "device nvme0n1", "device.cache"), Some("none"));
+    assert_eq!(
+        fact(&report["what_if"], "device nvme0n1", "device.cache"),
+        Some("none")
+    );
 }
 
 #[test]
 fn what_collectors_conclude_follows_too() {
-    let (_, report) =
-        checked(&["/data", "--host", &host("sata-volatile"), "--assume", "device.rotational@sda=false"]);
-    assert_eq!(fact(&report["what_if"], "device sda", "device.medium"), Some("flash"));
+    let (_, report) = checked(&[
+        "/data",
+        "--host",
+        &host("sata-volatile"),
+        "--assume",
+        "device.rotational@sda=false",
+    ]);
+    assert_eq!(
+        fact(&report["what_if"], "device sda", "device.medium"),
+        Some("flash")
+    );
     let (_, report) = checked(&[
         "/data",
         "--host",
@@ -149,7 +210,11 @@ fn what_collectors_conclude_follows_too() {
         "device.write_cache@sda=write through",
     ]);
     let verdicts = list(&report["what_if"]["difference"]["verdicts"]);
-    assert_eq!(verdicts.len(), 1, "the queue says write through, and the disk write back: {verdicts:?}");
+    assert_eq!(
+        verdicts.len(),
+        1,
+        "the queue says write through, and the disk write back: {verdicts:?}"
+    );
     let (_, report) = checked(&[
         "/data",
         "--host",
@@ -159,7 +224,10 @@ fn what_collectors_conclude_follows_too() {
         "--assume",
         "kernel.release=4.4",
     ]);
-    assert_eq!(fact(&report["what_if"], "mount /data", "mount.barrier"), Some("off"));
+    assert_eq!(
+        fact(&report["what_if"], "mount /data", "mount.barrier"),
+        Some("off")
+    );
     assert_eq!(finding(&report["what_if"], "mount.no-flush"), Some("new"));
 }
 
@@ -168,33 +236,77 @@ fn what_collectors_conclude_follows_too() {
 fn facts_and_explanations_can_be_of_the_supposed_machine() {
     let host = host("el8-xfs-nobarrier");
     let said = |arguments: &[&str]| {
-        let output = walwise().args(arguments).args(["--host", &host]).output_in_time();
+        let output = walwise()
+            .args(arguments)
+            .args(["--host", &host])
+            .output_in_time();
         assert_eq!(stderr(&output), "", "{arguments:?}");
         stdout(&output)
     };
     let kernel = ["--assume", "kernel.release=4.14.200"];
     let facts = said(&[&["facts", "kernel."][..], &kernel].concat());
-    let line = |name: &str| facts.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
-    for (name, value) in [("kernel.release", "4.14.200"), ("kernel.version", "4.14.200")] {
-        assert!(line(name).contains(value) && line(name).contains("assumed"), "{}", line(name));
+    let line = |name: &str| {
+        facts
+            .lines()
+            .find(|line| line.trim_start().starts_with(name))
+            .unwrap()
+    };
+    for (name, value) in [
+        ("kernel.release", "4.14.200"),
+        ("kernel.version", "4.14.200"),
+    ] {
+        assert!(
+            line(name).contains(value) && line(name).contains("assumed"),
+            "{}",
+            line(name)
+        );
     }
-    assert!(line("kernel.elevator").ends_with(" /proc/cmdline"), "{}", line("kernel.elevator"));
+    assert!(
+        line("kernel.elevator").ends_with(" /proc/cmdline"),
+        "{}",
+        line("kernel.elevator")
+    );
     let rule = ["explain", "boot.refused-option"];
-    assert!(said(&rule).contains("boot.refused-option on boot /data: applies"), "{}", said(&rule));
+    assert!(
+        said(&rule).contains("boot.refused-option on boot /data: applies"),
+        "{}",
+        said(&rule)
+    );
     let supposed = said(&[&rule[..], &kernel].concat());
-    assert!(!supposed.contains(": applies") && supposed.contains("does not apply"), "{supposed}");
+    assert!(
+        !supposed.contains(": applies") && supposed.contains("does not apply"),
+        "{supposed}"
+    );
     for command in [&["facts"][..], &rule] {
-        let output =
-            walwise().args(command).args(["--host", &host, "--assume", "colour=red"]).output_in_time();
-        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{command:?}");
-        assert!(stderr(&output).contains("there is no fact `colour`"), "{}", stderr(&output));
+        let output = walwise()
+            .args(command)
+            .args(["--host", &host, "--assume", "colour=red"])
+            .output_in_time();
+        assert_eq!(
+            (output.status.code(), stdout(&output).as_str()),
+            (Some(2), ""),
+            "{command:?}"
+        );
+        assert!(
+            stderr(&output).contains("there is no fact `colour`"),
+            "{}",
+            stderr(&output)
+        );
     }
 }
 
 #[test]
 fn an_assumption_that_changes_nothing_is_said_to() {
-    let (_, page) = printed(&["--host", &host("sata-volatile"), "--assume", "host.name=db2"]);
-    assert!(page.contains("host.name = db2 (assumed; actual: db1)"), "{page}");
+    let (_, page) = printed(&[
+        "--host",
+        &host("sata-volatile"),
+        "--assume",
+        "host.name=db2",
+    ]);
+    assert!(
+        page.contains("host.name = db2 (assumed; actual: db1)"),
+        "{page}"
+    );
     assert!(page.contains("Nothing else would be different."), "{page}");
 }
 
@@ -203,7 +315,10 @@ fn an_assumption_that_changes_nothing_is_said_to() {
 fn a_mount_option_that_the_file_system_lacks_is_refused() {
     let host = host("sata-volatile");
     for (assumption, says) in [
-        ("mount.super_options@/data=rw,nobarier", "never holds `nobarier`"),
+        (
+            "mount.super_options@/data=rw,nobarier",
+            "never holds `nobarier`",
+        ),
         ("mount.options@/data=rw,noatiem", "never holds `noatiem`"),
     ] {
         let complaint = refused(&["--host", host.as_str(), "--assume", assumption]);
@@ -218,10 +333,19 @@ fn all_mistakes_are_said_at_once() {
         ("kernel.relase=6.1", "did you mean `kernel.release`?"),
         ("colour=red", "`walwise facts --list` names all"),
         ("kernel.release", "has no value"),
-        ("device.fua=true", "there are several; one of: device.fua@sda, device.fua@sdz"),
-        ("device.fua@sdx=true", "there is no device `sdx` with a device.fua"),
+        (
+            "device.fua=true",
+            "there are several; one of: device.fua@sda, device.fua@sdz",
+        ),
+        (
+            "device.fua@sdx=true",
+            "there is no device `sdx` with a device.fua",
+        ),
         ("device.fua@sda=maybe", "true or false, and `maybe` is not"),
-        ("mount.class@/data=blok", "mount.class is never `blok`; did you mean `block`?"),
+        (
+            "mount.class@/data=blok",
+            "mount.class is never `blok`; did you mean `block`?",
+        ),
         ("host.memory=much", "a size in bytes"),
         ("e2fsprogs.version=new", "a version"),
         ("host.cpus=-1", "a count"),
@@ -231,7 +355,10 @@ fn all_mistakes_are_said_at_once() {
         ("host.name=b", "host.name of host is assumed twice"),
         ("kernel.release@\u{1b}[31m=1", "\\x1b[31m"),
     ];
-    let arguments: Vec<&str> = wrong.iter().flat_map(|(assumption, _)| ["--assume", assumption]).collect();
+    let arguments: Vec<&str> = wrong
+        .iter()
+        .flat_map(|(assumption, _)| ["--assume", assumption])
+        .collect();
     let complaint = refused(&[&["--host", host.as_str()][..], &arguments].concat());
     for (assumption, says) in wrong {
         assert!(complaint.contains(says), "{assumption}: {complaint}");
@@ -252,14 +379,26 @@ fn values_are_read_by_the_kind_of_the_fact() {
         ("host.memory=4096", Value::from(4096)),
         ("host.cpus=3", Value::from(3)),
         ("device.writeback_latency@sda=2000", Value::from(2000.0)),
-        ("device.write_cache@sda=write through", Value::from("write through")),
-        ("mount.super_options@/=rw, discard", serde_json::json!(["rw", "discard"])),
+        (
+            "device.write_cache@sda=write through",
+            Value::from("write through"),
+        ),
+        (
+            "mount.super_options@/=rw, discard",
+            serde_json::json!(["rw", "discard"]),
+        ),
         ("kernel.root_flags=none", serde_json::json!([])),
-        ("e2fsprogs.version=1.46.5-2ubuntu1", Value::from("1.46.5-2ubuntu1")),
+        (
+            "e2fsprogs.version=1.46.5-2ubuntu1",
+            Value::from("1.46.5-2ubuntu1"),
+        ),
         ("os.name=a=b@c", Value::from("a=b@c")),
     ] {
         let (_, report) = checked(&["--host", &host, "--assume", assumption]);
-        assert_eq!(report["what_if"]["assumed"][0]["value"], expected, "{assumption}");
+        assert_eq!(
+            report["what_if"]["assumed"][0]["value"], expected,
+            "{assumption}"
+        );
     }
 }
 
@@ -308,51 +447,92 @@ struct Machine {
 
 fn machine(path: &str) -> Machine {
     let host = RecordedHost::parse(&fs::read(path).unwrap()).unwrap();
-    let session = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {});
+    let session = Session::look(
+        &host,
+        &Request::default(),
+        RuleSet::builtin(),
+        &mut |_, _| {},
+    );
     let report = session.report();
-    Machine { host, session, report }
+    Machine {
+        host,
+        session,
+        report,
+    }
 }
 
 impl Machine {
     /// What would be different; `None` where an assumption is refused.
     fn what_if(&self, assumptions: &[Assumption]) -> Option<(Report, WhatIf)> {
-        let hypothesis = self.session.suppose(assumptions, &self.host, &Request::default()).ok()?;
+        let hypothesis = self
+            .session
+            .suppose(assumptions, &self.host, &Request::default())
+            .ok()?;
         Some(self.session.what_if(&self.report, &hypothesis))
     }
 
     /// Every measurement that the interlock needs, for every target, and flushes that are sent.
     fn favourable(&self) -> Vec<Assumption> {
         let read = &self.session.read;
-        let facts =
-            |target: &Subject| {
-                [(&probe::FLUSH_COST.info, 5000.0), (&probe::COMMIT.info, 9000.0)]
-                    .map(|(key, us)| Assumption { subject: target.clone(), key, value: FactOf::Number(us) })
-            };
+        let facts = |target: &Subject| {
+            [
+                (&probe::FLUSH_COST.info, 5000.0),
+                (&probe::COMMIT.info, 9000.0),
+            ]
+            .map(|(key, us)| Assumption {
+                subject: target.clone(),
+                key,
+                value: FactOf::Number(us),
+            })
+        };
         let measured = read.subjects(Scope::Target).flat_map(facts);
         let on = |mount: &Subject| {
             let options = read.value(mount, &mount::SUPER_OPTIONS)?;
-            let without: Vec<String> = options.iter().filter(|word| *word != "nobarrier").cloned().collect();
+            let without: Vec<String> = options
+                .iter()
+                .filter(|word| *word != "nobarrier")
+                .cloned()
+                .collect();
             let (key, value) = (&mount::SUPER_OPTIONS.info, FactOf::List(without));
-            (value != FactOf::List(options)).then(|| Assumption { subject: mount.clone(), key, value })
+            (value != FactOf::List(options)).then(|| Assumption {
+                subject: mount.clone(),
+                key,
+                value,
+            })
         };
-        measured.chain(read.subjects(Scope::Mount).filter_map(on)).collect()
+        measured
+            .chain(read.subjects(Scope::Mount).filter_map(on))
+            .collect()
     }
 }
 
 /// Advice in a report that can lose data, wherever it stands.
 fn dangerous(report: &Report) -> Vec<String> {
-    let found = report.findings.iter().flat_map(|f| f.advice.iter().map(move |a| (&f.subject, a)));
-    let steps = report.plans.iter().flat_map(|plan| plan.steps.iter().chain(&plan.options));
+    let found = report
+        .findings
+        .iter()
+        .flat_map(|f| f.advice.iter().map(move |a| (&f.subject, a)));
+    let steps = report
+        .plans
+        .iter()
+        .flat_map(|plan| plan.steps.iter().chain(&plan.options));
     let all = found.chain(steps.map(|step| (&step.subject, &step.advice)));
     let risky = all.filter(|(_, advice)| advice.risk == Risk::DataLossIfWrong);
-    risky.map(|(of, advice)| format!("{of} {} {}", advice.setting, advice.change.words())).collect()
+    risky
+        .map(|(of, advice)| format!("{of} {} {}", advice.setting, advice.change.words()))
+        .collect()
 }
 
-/// Every fact that the interlock needs, assumed: the advice that would open is named, and occurs nowhere else.
+/// Every fact that the interlock needs, assumed: the advice that would open is named, and occurs
+/// nowhere else.
 #[test]
 fn assumed_facts_open_no_interlock() {
     let mut offered = 0;
-    let with_controllers = |path: &String| ["adaptec", "hpe", "megaraid"].iter().any(|of| path.contains(of));
+    let with_controllers = |path: &String| {
+        ["adaptec", "hpe", "megaraid"]
+            .iter()
+            .any(|of| path.contains(of))
+    };
     for path in hosts().into_iter().filter(with_controllers) {
         let machine = machine(&path);
         let (supposed, what_if) = machine.what_if(&machine.favourable()).unwrap();
@@ -362,14 +542,27 @@ fn assumed_facts_open_no_interlock() {
         report.what_if = Some(what_if.clone());
         let page = text::render(&report);
         let (_, told) = page.split_once("\nWhat if\n").unwrap();
-        assert_eq!(told.contains("Would be offered"), !what_if.would_be_offered.is_empty(), "{path}");
+        assert_eq!(
+            told.contains("Would be offered"),
+            !what_if.would_be_offered.is_empty(),
+            "{path}"
+        );
         assert!(!told.contains("mount -o"), "{path}: {told}");
         for offer in &what_if.would_be_offered {
-            assert!(offer.advice.contains("nobarrier") && offer.price.is_some(), "{path}: {offer:?}");
-            assert!(!what_if.steps.iter().any(|step| step.advice == offer.advice), "{path}");
+            assert!(
+                offer.advice.contains("nobarrier") && offer.price.is_some(),
+                "{path}: {offer:?}"
+            );
+            assert!(
+                !what_if.steps.iter().any(|step| step.advice == offer.advice),
+                "{path}"
+            );
         }
     }
-    assert!(offered > 0, "no recorded machine would ever be offered anything");
+    assert!(
+        offered > 0,
+        "no recorded machine would ever be offered anything"
+    );
 }
 
 /// Over every recorded machine judgement concludes the facts that are marked so, and no other.
@@ -380,10 +573,14 @@ fn the_facts_that_judgement_concludes_are_marked() {
         let machine = machine(&path);
         let (judged, _) = machine.session.judged();
         let read = &machine.session.read;
-        let new = judged.rows().filter(|row| row.reading != read.named(row.subject, row.fact));
+        let new = judged
+            .rows()
+            .filter(|row| row.reading != read.named(row.subject, row.fact));
         concluded.extend(new.map(|row| row.fact));
     }
-    let marked = catalog::all().filter(|key| key.is_judged).map(|key| key.name);
+    let marked = catalog::all()
+        .filter(|key| key.is_judged)
+        .map(|key| key.name);
     assert_eq!(concluded, marked.collect());
 }
 
@@ -394,31 +591,50 @@ fn assumptions(machine: &Machine, choices: &[prop::sample::Index]) -> Vec<Assump
         .flat_map(|key| {
             let values: Vec<FactOf> = match key.kind {
                 ValueKind::Bool => vec![FactOf::Bool(true), FactOf::Bool(false)],
-                ValueKind::Choice(words) => words.iter().map(|&word| FactOf::Text(word.to_owned())).collect(),
+                ValueKind::Choice(words) => words
+                    .iter()
+                    .map(|&word| FactOf::Text(word.to_owned()))
+                    .collect(),
                 _ => Vec::new(),
             };
             let subjects: Vec<Subject> = match key.scope {
                 Scope::Host => vec![Subject::host()],
                 scope => machine.session.read.subjects(scope).cloned().collect(),
             };
-            subjects
-                .into_iter()
-                .flat_map(move |of| values.clone().into_iter().map(move |value| (of.clone(), key, value)))
+            subjects.into_iter().flat_map(move |of| {
+                values
+                    .clone()
+                    .into_iter()
+                    .map(move |value| (of.clone(), key, value))
+            })
         })
         .collect();
     let chosen = choices.iter().map(|which| which.get(&words).clone());
-    chosen.map(|(subject, key, value)| Assumption { subject, key, value }).collect()
+    chosen
+        .map(|(subject, key, value)| Assumption {
+            subject,
+            key,
+            value,
+        })
+        .collect()
 }
 
-/// Checks that assumptions offer nothing, and that every value that is another one is marked; returns how much would be
-/// offered, and nothing where they are refused.
+/// Checks that assumptions offer nothing, and that every value that is another one is marked;
+/// returns how much would be offered, and nothing where they are refused.
 fn offers_nothing(machine: &Machine, all: &[Assumption]) -> Option<usize> {
     let (supposed, what_if) = machine.what_if(all)?;
     assert_eq!(dangerous(&supposed), dangerous(&machine.report), "{all:?}");
     let (real, _) = machine.session.judged();
     for row in supposed.facts.rows() {
-        if row.reading.is_known() && row.reading.value() != real.named(row.subject, row.fact).value() {
-            assert!(!row.reading.source().unwrap().is_evidence(), "{} {}", row.subject, row.fact);
+        if row.reading.is_known()
+            && row.reading.value() != real.named(row.subject, row.fact).value()
+        {
+            assert!(
+                !row.reading.source().unwrap().is_evidence(),
+                "{} {}",
+                row.subject,
+                row.fact
+            );
         }
     }
     assert_eq!(what_if.assumed.len(), all.len());
@@ -426,7 +642,8 @@ fn offers_nothing(machine: &Machine, all: &[Assumption]) -> Option<usize> {
 }
 
 proptest! {
-    /// Whatever is assumed of whatever machine, what can lose data is offered by the real machine or by none.
+    /// Whatever is assumed of whatever machine, what can lose data is offered by the real machine
+    /// or by none.
     #[test]
     fn no_assumption_offers_what_can_lose_data(
         which: prop::sample::Index,
@@ -466,13 +683,21 @@ fn no_battery_cache_or_policy_that_is_assumed_opens_anything() {
             &controller::DISK_CACHE.info,
             &device::WRITE_CACHE.info,
         ] {
-            let disk = read.subjects(Scope::Device).find(|disk| read.reading(disk, key.id).is_known());
+            let disk = read
+                .subjects(Scope::Device)
+                .find(|disk| read.reading(disk, key.id).is_known());
             for word in disk.iter().flat_map(|_| key.kind.choices().unwrap()) {
                 let value = FactOf::Text((*word).to_owned());
-                let one = Assumption { subject: disk.unwrap().clone(), key, value };
+                let one = Assumption {
+                    subject: disk.unwrap().clone(),
+                    key,
+                    value,
+                };
                 let would = offers_nothing(&machine, &[machine.favourable(), vec![one]].concat());
                 if let Some(would) = would {
-                    held.entry(key.name).or_insert_with(BTreeSet::new).insert(*word);
+                    held.entry(key.name)
+                        .or_insert_with(BTreeSet::new)
+                        .insert(*word);
                     offered += would;
                 }
             }
@@ -480,6 +705,10 @@ fn no_battery_cache_or_policy_that_is_assumed_opens_anything() {
     }
     let words = |name: &str| held.get(name).map_or(0, BTreeSet::len);
     assert_eq!(words("controller.battery"), 7, "{held:?}");
-    assert_eq!([words("controller.policy"), words("controller.disk_cache")], [3, 3], "{held:?}");
+    assert_eq!(
+        [words("controller.policy"), words("controller.disk_cache")],
+        [3, 3],
+        "{held:?}"
+    );
     assert!(held.len() == 6 && offered > 0, "{held:?} {offered}");
 }

@@ -1,5 +1,5 @@
-//! `check --baseline` and `--save` as a shell sees them: place and owner of kept reports, refusals, and on real file
-//! systems exactly the changes that were made.
+//! `check --baseline` and `--save` as a shell sees them: place and owner of kept reports, refusals,
+//! and on real file systems exactly the changes that were made.
 
 mod loops;
 
@@ -25,7 +25,11 @@ fn checked(arguments: &[&str]) -> Output {
 fn refused(arguments: &[&str]) -> String {
     let output = checked(arguments);
     let complaint = stderr(&output);
-    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}: {complaint}");
+    assert_eq!(
+        (output.status.code(), stdout(&output).as_str()),
+        (Some(2), ""),
+        "{arguments:?}: {complaint}"
+    );
     complaint
 }
 
@@ -39,17 +43,32 @@ fn what_is_no_baseline_is_refused_with_what_to_do() {
     let places = [
         ("/nonexistent".to_owned(), "No such file"),
         (dir.path().to_str().unwrap().to_owned(), "it is a directory"),
-        ("/dev/zero".to_owned(), "it is a device; name a regular file or a pipe"),
+        (
+            "/dev/zero".to_owned(),
+            "it is a device; name a regular file or a pipe",
+        ),
         (file("empty", b""), "walwise check -v --format json"),
-        (file("cut", b"{\"schema\": 3, \"facts\": ["), "walwise check -v --format json"),
+        (
+            file("cut", b"{\"schema\": 3, \"facts\": ["),
+            "walwise check -v --format json",
+        ),
         (file("other", b"{}\n"), "walwise check -v --format json"),
-        (file("later", b"{\"schema\": 7000}\n"), "walwise check --save"),
-        (file("escape", b"{\"schema\": \"\x1b[31m\"}\n"), "walwise check -v --format json"),
+        (
+            file("later", b"{\"schema\": 7000}\n"),
+            "walwise check --save",
+        ),
+        (
+            file("escape", b"{\"schema\": \"\x1b[31m\"}\n"),
+            "walwise check -v --format json",
+        ),
     ];
     for (place, says) in places {
         let complaint = refused(&["--no-probe", "--baseline", &place]);
         assert_eq!(complaint.lines().count(), 1, "{complaint}");
-        assert!(complaint.contains(&place) && complaint.contains(says), "{complaint}");
+        assert!(
+            complaint.contains(&place) && complaint.contains(says),
+            "{complaint}"
+        );
         assert!(!complaint.contains('\x1b'), "{complaint}");
     }
     for format in ["script", "conf"] {
@@ -62,25 +81,67 @@ fn what_is_no_baseline_is_refused_with_what_to_do() {
 fn another_host_is_loudly_marked() {
     let dir = tempfile::tempdir().unwrap();
     let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
-    let host = |name: &str| hosts.join(name).with_extension("host").to_str().unwrap().to_owned();
-    let (one, baseline) = (fs::read_to_string(host("el9-ext4")).unwrap(), dir.path().join("baseline.json"));
+    let host = |name: &str| {
+        hosts
+            .join(name)
+            .with_extension("host")
+            .to_str()
+            .unwrap()
+            .to_owned()
+    };
+    let (one, baseline) = (
+        fs::read_to_string(host("el9-ext4")).unwrap(),
+        dir.path().join("baseline.json"),
+    );
     let other = dir.path().join("other.host");
-    let name = one.lines().skip_while(|line| *line != "uname").nth(2).unwrap();
-    fs::write(&other, one.replace(&format!("{name}\n"), "|somewhere-else\n")).unwrap();
+    let name = one
+        .lines()
+        .skip_while(|line| *line != "uname")
+        .nth(2)
+        .unwrap();
+    fs::write(
+        &other,
+        one.replace(&format!("{name}\n"), "|somewhere-else\n"),
+    )
+    .unwrap();
     let baseline = baseline.to_str().unwrap();
-    let output =
-        checked(&["/data", "--host", &host("el9-ext4"), "-v", "--format", "json", "--output", baseline]);
+    let output = checked(&[
+        "/data",
+        "--host",
+        &host("el9-ext4"),
+        "-v",
+        "--format",
+        "json",
+        "--output",
+        baseline,
+    ]);
     assert_eq!(stderr(&output), "");
-    let output = checked(&["/data", "--host", other.to_str().unwrap(), "--baseline", baseline]);
+    let output = checked(&[
+        "/data",
+        "--host",
+        other.to_str().unwrap(),
+        "--baseline",
+        baseline,
+    ]);
     let text = stdout(&output);
-    assert!(text.contains("ANOTHER HOST") && text.contains("somewhere-else"), "{text}");
+    assert!(
+        text.contains("ANOTHER HOST") && text.contains("somewhere-else"),
+        "{text}"
+    );
 }
 
 /// `check` of a directory as the user nobody, whose state is kept in another.
 fn as_nobody(state: &Path, arguments: &[&str]) -> Output {
     let mut command = walwise();
-    command.env_remove("HOME").env("XDG_STATE_HOME", state).uid(65534).gid(65534);
-    command.args(["check", "--no-probe"]).args(arguments).output_in_time()
+    command
+        .env_remove("HOME")
+        .env("XDG_STATE_HOME", state)
+        .uid(65534)
+        .gid(65534);
+    command
+        .args(["check", "--no-probe"])
+        .args(arguments)
+        .output_in_time()
 }
 
 #[test]
@@ -92,7 +153,10 @@ fn a_user_s_baseline_is_kept_for_him_alone_and_found_again() {
     let missing = as_nobody(&state, &[target, "--baseline"]);
     let complaint = stderr(&missing);
     assert_eq!(missing.status.code(), Some(2), "{complaint}");
-    assert!(complaint.contains("no baseline is kept") && complaint.contains("--save"), "{complaint}");
+    assert!(
+        complaint.contains("no baseline is kept") && complaint.contains("--save"),
+        "{complaint}"
+    );
     assert!(!state.exists(), "nothing is made without being told to");
     let first = as_nobody(&state, &[target, "--save"]);
     let kept = state.join("walwise");
@@ -101,19 +165,31 @@ fn a_user_s_baseline_is_kept_for_him_alone_and_found_again() {
     let name = names(&shelf).pop().unwrap();
     assert!(said.contains(shelf.join(&name).to_str().unwrap()), "{said}");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(&kept), mode(&shelf), mode(&shelf.join(&name))), (0o700, 0o700, 0o600));
-    let report =
-        |name: &str| -> Value { serde_json::from_slice(&fs::read(shelf.join(name)).unwrap()).unwrap() };
+    assert_eq!(
+        (mode(&kept), mode(&shelf), mode(&shelf.join(&name))),
+        (0o700, 0o700, 0o600)
+    );
+    let report = |name: &str| -> Value {
+        serde_json::from_slice(&fs::read(shelf.join(name)).unwrap()).unwrap()
+    };
     assert!(report(&name)["baseline"].is_null() && report(&name)["schema"].is_u64());
 
     // Compared and kept anew in one run: what is kept is the report of now, beside the first one.
     let again = as_nobody(&state, &["--baseline", "last", target, "--save"]);
-    assert!(stdout(&again).contains("Since the baseline of "), "{}", stdout(&again));
+    assert!(
+        stdout(&again).contains("Since the baseline of "),
+        "{}",
+        stdout(&again)
+    );
     let both = names(&shelf);
     assert_eq!((both.len(), &both[0]), (2, &name));
     assert!(both[1].starts_with("000002-") && report(&both[1])["baseline"].is_null());
     as_nobody(&state, &["--save"]);
-    assert_eq!((names(&kept).len(), names(&shelf)), (2, both), "the whole host has reports of its own");
+    assert_eq!(
+        (names(&kept).len(), names(&shelf)),
+        (2, both),
+        "the whole host has reports of its own"
+    );
 
     // Where there is no place it is said before anything is measured for it.
     let nowhere = as_nobody(Path::new("/proc/1"), &[target, "--save"]);
@@ -128,51 +204,94 @@ fn root_s_baseline_is_the_system_s() {
     let check = |arguments: &[&str]| {
         let cover = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
         let mut command = Command::new("unshare");
-        command.args(["-m", "sh", "-c", cover]).arg(dir.path()).arg(env!("CARGO_BIN_EXE_walwise"));
+        command
+            .args(["-m", "sh", "-c", cover])
+            .arg(dir.path())
+            .arg(env!("CARGO_BIN_EXE_walwise"));
         // What sudo may bring along does not count.
         command.env("XDG_STATE_HOME", dir.path().join("somebody"));
-        command.args(["check", "--no-probe", "/etc"]).args(arguments).output_in_time()
+        command
+            .args(["check", "--no-probe", "/etc"])
+            .args(arguments)
+            .output_in_time()
     };
     let output = check(&["--save"]);
-    assert!(stderr(&output).contains("/var/lib/walwise/"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("/var/lib/walwise/"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(names(dir.path()), ["walwise"]);
     let output = check(&["--baseline"]);
-    assert!(stdout(&output).contains("Since the baseline of "), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("Since the baseline of "),
+        "{}",
+        stdout(&output)
+    );
 }
 
-/// walwise with this directory for the reports that it keeps. As root there is one place for all, which is not for tests.
+/// walwise with this directory for the reports that it keeps. As root there is one place for all,
+/// which is not for tests.
 fn walwise_keeping_in(directory: &Path) -> Command {
     let mut command = walwise();
     let enter = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
     if nix::unistd::geteuid().is_root() {
         command = Command::new("unshare");
-        command.args(["-m", "sh", "-c", enter]).arg(directory).arg(env!("CARGO_BIN_EXE_walwise"));
+        command
+            .args(["-m", "sh", "-c", enter])
+            .arg(directory)
+            .arg(env!("CARGO_BIN_EXE_walwise"));
     }
     command.env("XDG_STATE_HOME", directory);
     command
 }
 
-/// What a timer runs: the first run has nothing to compare with, the second does, and a report that cannot be used costs
-/// a comparison, and no run.
+/// What a timer runs: the first run has nothing to compare with, the second does, and a report that
+/// cannot be used costs a comparison, and no run.
 #[test]
 fn a_run_that_keeps_reports_does_without_a_missing_one() {
     let dir = tempfile::tempdir().unwrap();
     let check = || {
         let mut command = walwise_keeping_in(dir.path());
-        command.args(["check", "/etc", "--no-probe", "--save", "--baseline", "last", "--fail-on", "never"]);
+        command.args([
+            "check",
+            "/etc",
+            "--no-probe",
+            "--save",
+            "--baseline",
+            "last",
+            "--fail-on",
+            "never",
+        ]);
         let output = command.output_in_time();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         output
     };
     let first = check();
-    assert!(stderr(&first).contains("nothing is compared: no baseline is kept in "), "{}", stderr(&first));
+    assert!(
+        stderr(&first).contains("nothing is compared: no baseline is kept in "),
+        "{}",
+        stderr(&first)
+    );
     assert!(!stdout(&first).contains("Since the baseline of "));
     let second = check();
-    assert!(!stderr(&second).contains("nothing is compared"), "{}", stderr(&second));
-    assert!(stdout(&second).contains("Since the baseline of "), "{}", stdout(&second));
+    assert!(
+        !stderr(&second).contains("nothing is compared"),
+        "{}",
+        stderr(&second)
+    );
+    assert!(
+        stdout(&second).contains("Since the baseline of "),
+        "{}",
+        stdout(&second)
+    );
     let kept = dir.path().join("walwise");
     let shelf = kept.join(names(&kept).pop().unwrap());
-    fs::write(shelf.join(names(&shelf).pop().unwrap()), "{\"schema\": 7000}").unwrap();
+    fs::write(
+        shelf.join(names(&shelf).pop().unwrap()),
+        "{\"schema\": 7000}",
+    )
+    .unwrap();
     assert!(stderr(&check()).contains("this report has format 7000"));
     assert!(stdout(&check()).contains("Since the baseline of "));
     assert_eq!(names(&shelf).len(), 4);
@@ -184,7 +303,15 @@ fn reports_that_are_kept_at_once_are_all_kept() {
     let dir = tempfile::tempdir().unwrap();
     let start = |_: usize| {
         let mut command = walwise_keeping_in(dir.path());
-        command.args(["check", "/etc", "--no-probe", "--no-programs", "--save", "--fail-on", "never"]);
+        command.args([
+            "check",
+            "/etc",
+            "--no-probe",
+            "--no-programs",
+            "--save",
+            "--fail-on",
+            "never",
+        ]);
         Running::start(&mut command)
     };
     let runs: Vec<Running> = (0..15).map(start).collect();
@@ -192,14 +319,23 @@ fn reports_that_are_kept_at_once_are_all_kept() {
     for run in runs {
         let output = run.finish();
         let said = stderr(&output);
-        let (_, path) = said.trim().split_once("kept as baseline: ").unwrap_or_else(|| panic!("{said}"));
+        let (_, path) = said
+            .trim()
+            .split_once("kept as baseline: ")
+            .unwrap_or_else(|| panic!("{said}"));
         kept.insert(path.rsplit_once('/').unwrap().1.to_owned());
     }
     let state = dir.path().join("walwise");
     let shelf = state.join(names(&state).pop().unwrap());
     assert_eq!(names(&shelf), kept.into_iter().collect::<Vec<_>>());
-    let numbers: BTreeSet<String> = names(&shelf).iter().map(|name| name[..6].to_owned()).collect();
-    assert_eq!(numbers, (1..=15).map(|number| format!("{number:06}")).collect());
+    let numbers: BTreeSet<String> = names(&shelf)
+        .iter()
+        .map(|name| name[..6].to_owned())
+        .collect();
+    assert_eq!(
+        numbers,
+        (1..=15).map(|number| format!("{number:06}")).collect()
+    );
     for name in names(&shelf) {
         let report: Value = serde_json::from_slice(&fs::read(shelf.join(&name)).unwrap()).unwrap();
         assert!(report["schema"].is_u64(), "{name}");
@@ -216,7 +352,8 @@ fn a_series_that_cannot_be_listed_is_a_warning() {
     as_nobody(&state, &["--save"]);
     let kept = state.join("walwise");
     let shelf = kept.join(names(&kept).pop().unwrap());
-    let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let allow =
+        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     for path in [&kept, &shelf] {
         allow(path, 0o300);
         let said = stderr(&as_nobody(&state, &["--format", "prometheus"]));
@@ -232,7 +369,10 @@ fn a_series_that_cannot_be_listed_is_a_warning() {
     allow(&shelf, 0o300);
     let compared = as_nobody(&state, &["--baseline"]);
     let said = stderr(&compared);
-    assert!(compared.status.code() == Some(2) && said.contains("Permission denied"), "{said}");
+    assert!(
+        compared.status.code() == Some(2) && said.contains("Permission denied"),
+        "{said}"
+    );
     assert!(!said.contains("no baseline is kept"), "{said}");
     allow(&shelf, 0o700);
 }
@@ -246,9 +386,19 @@ fn a_report_of_one_target_is_compared_with_that_target_alone() {
     let all = place.path().join("all.json");
     let all = all.to_str().unwrap();
     checked(&["--host", host, "-v", "--format", "json", "--output", all]);
-    let text = stdout(&checked(&["/mnt/capture-btrfs", "--host", host, "--baseline", all]));
+    let text = stdout(&checked(&[
+        "/mnt/capture-btrfs",
+        "--host",
+        host,
+        "--baseline",
+        all,
+    ]));
     assert!(text.contains("only what both looked at"), "{text}");
-    for other in ["/mnt/capture-xfs", "/mnt/capture-ext4", "/var/lib/postgresql"] {
+    for other in [
+        "/mnt/capture-xfs",
+        "/mnt/capture-ext4",
+        "/var/lib/postgresql",
+    ] {
         assert!(!text.contains(other), "{other}:\n{text}");
     }
 }

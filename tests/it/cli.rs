@@ -1,4 +1,5 @@
-//! The whole program as a shell sees it: its outputs, the files it leaves behind, and its exit codes.
+//! The whole program as a shell sees it: its outputs, the files it leaves behind, and its exit
+//! codes.
 
 mod exit_codes;
 mod hostile;
@@ -14,7 +15,10 @@ use crate::support::running::wait_for;
 use crate::support::{check_json, names, stderr, stdout, walwise};
 
 fn ran<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
-    walwise().args(arguments).stdin(Stdio::null()).output_in_time()
+    walwise()
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output_in_time()
 }
 
 /// The exit code and both outputs.
@@ -30,13 +34,20 @@ fn printed(arguments: &[&str]) -> String {
     out
 }
 
-/// Checks that it failed with this code, one complaint on standard error and nothing on standard output; returns the
-/// complaint.
+/// Checks that it failed with this code, one complaint on standard error and nothing on standard
+/// output; returns the complaint.
 fn refused<A: AsRef<std::ffi::OsStr> + std::fmt::Debug>(code: i32, arguments: &[A]) -> String {
     let (found, out, err) = outcome(arguments);
-    assert_eq!((found, out.as_str()), (Some(code), ""), "{arguments:?}: {err}");
+    assert_eq!(
+        (found, out.as_str()),
+        (Some(code), ""),
+        "{arguments:?}: {err}"
+    );
     assert_eq!(err.lines().count(), 1, "{arguments:?}: one sentence: {err}");
-    assert!(err.starts_with("walwise: ") && !err.contains("os error"), "{arguments:?}: {err}");
+    assert!(
+        err.starts_with("walwise: ") && !err.contains("os error"),
+        "{arguments:?}: {err}"
+    );
     err
 }
 
@@ -66,7 +77,10 @@ fn every_command_has_help() {
         let help = own(command, "--help");
         assert!(help.contains("Usage: walwise"), "{command:?}: {help}");
         if let [name] = command {
-            assert!(whole.contains(&format!("\n  {name} ")), "{name} is missing in {whole}");
+            assert!(
+                whole.contains(&format!("\n  {name} ")),
+                "{name} is missing in {whole}"
+            );
         }
     }
     let version = own(&[], "--version");
@@ -74,9 +88,18 @@ fn every_command_has_help() {
     assert_eq!(lines[0], concat!("walwise ", env!("CARGO_PKG_VERSION")));
     assert!(lines[1].starts_with("commit "), "{version}");
     // The rules and tables are those that a report names.
-    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hosts/ext4-nobarrier.host");
+    let capture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/hosts/ext4-nobarrier.host"
+    );
     let (_, report) = check_json(&["--host", capture]);
-    assert_eq!(lines[2], format!("pack   {}", report["pack"]["shipped_sha256"].as_str().unwrap()));
+    assert_eq!(
+        lines[2],
+        format!(
+            "pack   {}",
+            report["pack"]["shipped_sha256"].as_str().unwrap()
+        )
+    );
 }
 
 #[test]
@@ -96,10 +119,16 @@ fn wrong_use_is_said_and_is_2() {
     for arguments in wrong {
         let (code, out, err) = outcome(arguments);
         assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
-        assert!(err.starts_with("error: ") && !err.contains("panicked"), "{arguments:?}: {err}");
+        assert!(
+            err.starts_with("error: ") && !err.contains("panicked"),
+            "{arguments:?}: {err}"
+        );
     }
     let unknown = refused(2, &["explain", "barrier.ext4-of"]);
-    assert!(unknown.contains("barrier.ext4-off"), "the nearest one is named: {unknown}");
+    assert!(
+        unknown.contains("barrier.ext4-off"),
+        "the nearest one is named: {unknown}"
+    );
     refused(2, &["rules", "show", "no.such-rule"]);
     refused(2, &["probe", "/nonexistent"]);
     refused(2, &["probe", "/dev/null"]);
@@ -109,9 +138,12 @@ fn wrong_use_is_said_and_is_2() {
 
 #[test]
 fn a_mistyped_command_is_answered_with_the_right_one() {
-    for (mistyped, meant) in
-        [("chekc", "check"), ("fact", "facts"), ("upgrad", "upgrade"), ("captrue", "capture")]
-    {
+    for (mistyped, meant) in [
+        ("chekc", "check"),
+        ("fact", "facts"),
+        ("upgrad", "upgrade"),
+        ("captrue", "capture"),
+    ] {
         let said = refused(2, &[mistyped]);
         assert!(said.contains(&format!("did you mean `{meant}`?")), "{said}");
     }
@@ -125,26 +157,48 @@ fn facts_of_a_directory() {
     let path = room.path().to_str().unwrap();
     let told = || printed(&["facts", "target.", path]);
     let first = told();
-    assert!(first.contains(&format!("target {path}\n")) && first.contains("target.kind"), "{first}");
-    // Some of it is concluded from servers, which come and go on the machine: two looks without that are enough.
-    wait_for("the same is told of --target", || told() == printed(&["facts", "target.", "--target", path]));
+    assert!(
+        first.contains(&format!("target {path}\n")) && first.contains("target.kind"),
+        "{first}"
+    );
+    // Some of it is concluded from servers, which come and go on the machine: two looks without
+    // that are enough.
+    wait_for("the same is told of --target", || {
+        told() == printed(&["facts", "target.", "--target", path])
+    });
     assert!(refused(2, &["facts", path, "/"]).contains("one directory or device at a time"));
     assert!(refused(2, &["facts", "nonsense"]).contains("there is no fact `nonsense`"));
 }
 
 #[test]
 fn nothing_that_is_found_fails_with_never() {
-    let at_risk = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hosts/ext4-nobarrier.host");
+    let at_risk = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/hosts/ext4-nobarrier.host"
+    );
     for command in [&["check", "--no-probe"][..], &["upgrade", "--os", "rhel10"]] {
         let with = |more: &[&str]| outcome(&[command, &["--host", at_risk], more].concat()).0;
-        assert_eq!(with(&["--fail-on", "never", "--fail-on-undecided"]), Some(0), "{command:?}");
+        assert_eq!(
+            with(&["--fail-on", "never", "--fail-on-undecided"]),
+            Some(0),
+            "{command:?}"
+        );
     }
-    assert_eq!(outcome(&["check", "--no-probe", "--host", at_risk]).0, Some(3));
+    assert_eq!(
+        outcome(&["check", "--no-probe", "--host", at_risk]).0,
+        Some(3)
+    );
 }
 
 #[test]
 fn a_reader_that_goes_away_is_success() {
-    for arguments in [&["facts"][..], &["facts", "--list"], &["check"], &["rules", "list"], &["--help"]] {
+    for arguments in [
+        &["facts"][..],
+        &["facts", "--list"],
+        &["check"],
+        &["rules", "list"],
+        &["--help"],
+    ] {
         let mut child = walwise()
             .args(arguments)
             .stdin(Stdio::null())
@@ -162,13 +216,33 @@ fn a_reader_that_goes_away_is_success() {
 
 #[test]
 fn output_that_cannot_be_printed_is_1() {
-    let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
-    for arguments in [&["facts"][..], &["check", "--format", "json"], &["generate", "schema"]] {
+    let full = || {
+        Stdio::from(
+            fs::OpenOptions::new()
+                .write(true)
+                .open("/dev/full")
+                .unwrap(),
+        )
+    };
+    for arguments in [
+        &["facts"][..],
+        &["check", "--format", "json"],
+        &["generate", "schema"],
+    ] {
         let command = &mut walwise();
-        let child = command.args(arguments).stdout(full()).stderr(Stdio::piped()).spawn().unwrap();
+        let child = command
+            .args(arguments)
+            .stdout(full())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let output = child.output_in_time();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        assert!(stderr(&output).contains("cannot write to standard output"), "{}", stderr(&output));
+        assert!(
+            stderr(&output).contains("cannot write to standard output"),
+            "{}",
+            stderr(&output)
+        );
         assert_eq!(stderr(&output).lines().count(), 1);
     }
 }
@@ -183,7 +257,13 @@ fn a_report_is_written_whole_or_not_at_all() {
         let _: Value = serde_json::from_slice(&fs::read(at(file)).unwrap()).unwrap();
     }
     fs::create_dir(at("directory")).unwrap();
-    for place in [at("directory"), at("none/report"), at("new/report"), "/dev/full".to_owned(), at("")] {
+    for place in [
+        at("directory"),
+        at("none/report"),
+        at("new/report"),
+        "/dev/full".to_owned(),
+        at(""),
+    ] {
         let complaint = refused(1, &["check", "-v", "--format", "json", "--output", &place]);
         assert!(complaint.contains(&place), "{complaint}");
     }
@@ -197,22 +277,33 @@ fn this_machine_s_report_keeps_the_schema() {
     let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     let report = ran(&["check", "-v", "--format", "json"]);
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
-    let errors: Vec<String> = validator.iter_errors(&report).map(|e| e.to_string()).collect();
+    let errors: Vec<String> = validator
+        .iter_errors(&report)
+        .map(|e| e.to_string())
+        .collect();
     assert_eq!(errors, [""; 0]);
 }
 
 #[test]
 fn facts_can_be_listed_and_read() {
-    let catalogue: Value = serde_json::from_str(&printed(&["facts", "--list", "--format", "json"])).unwrap();
-    let listed: Vec<&str> =
-        catalogue.as_array().unwrap().iter().map(|f| f["fact"].as_str().unwrap()).collect();
+    let catalogue: Value =
+        serde_json::from_str(&printed(&["facts", "--list", "--format", "json"])).unwrap();
+    let listed: Vec<&str> = catalogue
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["fact"].as_str().unwrap())
+        .collect();
     let text = printed(&["facts", "--list"]);
     for name in &listed {
         assert!(text.contains(&format!("{name} (")), "{name}");
     }
     let facts: Value = serde_json::from_str(&printed(&["facts", "--format", "json"])).unwrap();
     for row in facts.as_array().unwrap() {
-        assert!(listed.contains(&row["fact"].as_str().unwrap()), "{row} is in no catalogue");
+        assert!(
+            listed.contains(&row["fact"].as_str().unwrap()),
+            "{row} is in no catalogue"
+        );
         let reading = &row["reading"];
         assert!(
             reading["source"].is_object() || reading["why"].is_string(),
@@ -249,7 +340,10 @@ fn every_mistake_in_rules_is_told_and_is_2() {
     assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
     assert!(err.matches("ten-mistakes.toml:").count() >= 10, "{err}");
     let (_, whole, all) = outcome(&["rules", "check", bad]);
-    assert!(whole.is_empty() && all.contains("ten-mistakes.toml:") && all.contains("syntax.toml:"), "{all}");
+    assert!(
+        whole.is_empty() && all.contains("ten-mistakes.toml:") && all.contains("syntax.toml:"),
+        "{all}"
+    );
     refused(2, &["check", "--rules", "/nonexistent"]);
     refused(2, &["check", "--rules", "/dev/null"]);
     refused(2, &["rules", "check", "/nonexistent"]);
@@ -265,7 +359,12 @@ fn what_is_no_capture_is_refused() {
         dir.path().join(name).to_str().unwrap().to_owned()
     };
     let huge = file("huge", b"walwise host 1\n");
-    fs::OpenOptions::new().write(true).open(&huge).unwrap().set_len(1 << 40).unwrap();
+    fs::OpenOptions::new()
+        .write(true)
+        .open(&huge)
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
     let places = [
         "/nonexistent".to_owned(),
         dir.path().to_str().unwrap().to_owned(),
@@ -277,7 +376,12 @@ fn what_is_no_capture_is_refused() {
         huge,
     ];
     for place in places {
-        for command in [&["check"][..], &["facts"], &["explain", "verdict.at-risk"], &[]] {
+        for command in [
+            &["check"][..],
+            &["facts"],
+            &["explain", "verdict.at-risk"],
+            &[],
+        ] {
             let complaint = refused(2, &[command, &["--host", &place]].concat());
             assert!(complaint.contains(&place), "{complaint}");
         }

@@ -1,5 +1,6 @@
-//! Every command that walwise prints over all recorded machines: executed on a real machine of its kind, or listed with
-//! the reason why not. `tests/commands` prints the counts; a change of mount options is tried with its undo.
+//! Every command that walwise prints over all recorded machines: executed on a real machine of its
+//! kind, or listed with the reason why not. `tests/commands` prints the counts; a change of mount
+//! options is tried with its undo.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -17,18 +18,42 @@ use crate::support::{recorded, stderr};
 /// What is not executed here, by how it begins, with the reason.
 const NOT_HERE: [(&str, &str); 15] = [
     ("#", "a remark: done by hand"),
-    ("walwise ", "run by answers::commands_of_a_capture_run_as_printed"),
+    (
+        "walwise ",
+        "run by answers::commands_of_a_capture_run_as_printed",
+    ),
     ("mount ", "by changes_of_mount_options_hold_and_are_undone"),
     ("umount ", "by changes_of_mount_options_hold_and_are_undone"),
-    ("findmnt ", "by changes_of_mount_options_hold_and_are_undone"),
+    (
+        "findmnt ",
+        "by changes_of_mount_options_hold_and_are_undone",
+    ),
     ("zfs ", "this kernel has no ZFS, and Debian ships none"),
-    ("mysql ", "Debian 12 has no MySQL; MariaDB has no SET PERSIST"),
+    (
+        "mysql ",
+        "Debian 12 has no MySQL; MariaDB has no SET PERSIST",
+    ),
     ("systemctl ", "needs a system booted by systemd"),
-    ("initdb ", "its directory is a placeholder; tests/converge runs it"),
-    ("echo 4294967295 ", "only drivers with a timeout have the attribute: NVMe, SCSI"),
-    ("echo 30000 ", "only drivers with a timeout have the attribute: NVMe, SCSI"),
-    ("cat /sys/class/block/nvme", "only drivers with a timeout have the attribute: NVMe, SCSI"),
-    ("cat /proc/mdstat", "this kernel has no md; the lab boots one that has"),
+    (
+        "initdb ",
+        "its directory is a placeholder; tests/converge runs it",
+    ),
+    (
+        "echo 4294967295 ",
+        "only drivers with a timeout have the attribute: NVMe, SCSI",
+    ),
+    (
+        "echo 30000 ",
+        "only drivers with a timeout have the attribute: NVMe, SCSI",
+    ),
+    (
+        "cat /sys/class/block/nvme",
+        "only drivers with a timeout have the attribute: NVMe, SCSI",
+    ),
+    (
+        "cat /proc/mdstat",
+        "this kernel has no md; the lab boots one that has",
+    ),
     ("grep ", "finds what the machine of a test may lack"),
     ("swapon ", "only lists"),
 ];
@@ -37,11 +62,21 @@ const NOT_HERE: [(&str, &str); 15] = [
 fn printed() -> BTreeSet<(String, [Vec<String>; 3])> {
     let mut all = BTreeSet::new();
     for (_, report) in recorded::reports() {
-        let steps = report.plans.iter().flat_map(|plan| plan.steps.iter().filter(|step| !step.keeps()));
+        let steps = report
+            .plans
+            .iter()
+            .flat_map(|plan| plan.steps.iter().filter(|step| !step.keeps()));
         let of_findings = report.findings.iter().flat_map(|finding| &finding.advice);
         for advice in steps.map(|step| &step.advice).chain(of_findings) {
-            let Advice { setting, apply, verify, undo, .. } = advice;
-            let texts = [apply, verify, undo].map(|list| list.iter().map(ToString::to_string).collect());
+            let Advice {
+                setting,
+                apply,
+                verify,
+                undo,
+                ..
+            } = advice;
+            let texts =
+                [apply, verify, undo].map(|list| list.iter().map(ToString::to_string).collect());
             all.insert((setting.name.to_owned(), texts));
         }
     }
@@ -65,7 +100,10 @@ fn machine(setting: &str) -> Option<Machine> {
             let data = tempfile::tempdir().unwrap();
             let mut server = Mariadb::beneath(data.path(), "");
             server.start();
-            Machine::Mariadb { server, _data: data }
+            Machine::Mariadb {
+                server,
+                _data: data,
+            }
         }
         _ => return None,
     })
@@ -98,10 +136,16 @@ fn renamed(word: &str, machine: &Machine) -> Option<String> {
 fn run_here(command: &str, machine: &Machine) {
     let plain = command.split("   #").next().unwrap();
     let is_quoted = |word: &str| {
-        word.contains(['\'', '"', '=']) && !word.starts_with("--socket=") && !word.starts_with("PATH=")
+        word.contains(['\'', '"', '='])
+            && !word.starts_with("--socket=")
+            && !word.starts_with("PATH=")
     };
     let words = plain.split(' ').map(|word| {
-        let own = if is_quoted(word) { None } else { renamed(word, machine) };
+        let own = if is_quoted(word) {
+            None
+        } else {
+            renamed(word, machine)
+        };
         own.unwrap_or_else(|| word.to_owned())
     });
     let line = words.collect::<Vec<_>>().join(" ");
@@ -117,10 +161,20 @@ fn run_here(command: &str, machine: &Machine) {
             (false, false) => cluster.start(),
             (true, false) | (false, true) => {}
         }
-        shell.env("PGHOST", cluster.own()).env("PGPORT", "5499").env("PGDATABASE", "postgres");
+        shell
+            .env("PGHOST", cluster.own())
+            .env("PGPORT", "5499")
+            .env("PGDATABASE", "postgres");
     }
-    let output = shell.current_dir("/").args(["-e", "-c", &line]).output_in_time();
-    assert!(output.status.success(), "{command}\n{line}\n{}", stderr(&output));
+    let output = shell
+        .current_dir("/")
+        .args(["-e", "-c", &line])
+        .output_in_time();
+    assert!(
+        output.status.success(),
+        "{command}\n{line}\n{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -130,41 +184,60 @@ fn every_printed_command_is_executed_or_listed() {
     let mut machines: BTreeMap<String, Machine> = BTreeMap::new();
     for (setting, lists) in printed() {
         for list in lists {
-            let reason = |command: &str| NOT_HERE.iter().find(|(begins, _)| command.starts_with(begins));
+            let reason = |command: &str| {
+                NOT_HERE
+                    .iter()
+                    .find(|(begins, _)| command.starts_with(begins))
+            };
             // What is done to an unmounted file system is tried between its unmount and its mount.
             let is_run = list.iter().any(|command| reason(command).is_none());
-            let is_mount = |command: &str| command.starts_with("mount ") || command.starts_with("umount ");
+            let is_mount =
+                |command: &str| command.starts_with("mount ") || command.starts_with("umount ");
             for command in list {
-                if let Some((_, reason)) = reason(&command).filter(|_| !(is_run && is_mount(&command))) {
+                if let Some((_, reason)) =
+                    reason(&command).filter(|_| !(is_run && is_mount(&command)))
+                {
                     *listed.entry(reason).or_default() += 1;
                     continue;
                 }
                 let machine = machines.entry(setting.clone()).or_insert_with(|| {
-                    machine(&setting)
-                        .unwrap_or_else(|| panic!("{setting}: {command}: neither executed nor listed"))
+                    machine(&setting).unwrap_or_else(|| {
+                        panic!("{setting}: {command}: neither executed nor listed")
+                    })
                 });
                 run_here(&command, machine);
                 executed.insert(command);
             }
         }
     }
-    eprintln!("{} commands executed; listed with a reason:", executed.len());
+    eprintln!(
+        "{} commands executed; listed with a reason:",
+        executed.len()
+    );
     for (reason, count) in listed {
         eprintln!("{count:6} {reason}");
     }
 }
 
-/// Every change of mount options on ext4, XFS and btrfs: from what is undone to what is applied and back.
+/// Every change of mount options on ext4, XFS and btrfs: from what is undone to what is applied and
+/// back.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn changes_of_mount_options_hold_and_are_undone() {
     let mut changes = BTreeMap::new();
     for (_, report) in recorded::reports() {
         for step in report.plans.iter().flat_map(|plan| &plan.steps) {
-            let Some(fstype) = report.facts.value(&step.subject, &mount::FSTYPE) else { continue };
+            let Some(fstype) = report.facts.value(&step.subject, &mount::FSTYPE) else {
+                continue;
+            };
             if step.advice.setting.name == "mount.options" && !step.keeps() {
-                let words = (step.advice.change.values().to_vec(), step.advice.change.removed().to_vec());
-                changes.entry((fstype, words)).or_insert_with(|| step.advice.clone());
+                let words = (
+                    step.advice.change.values().to_vec(),
+                    step.advice.change.removed().to_vec(),
+                );
+                changes
+                    .entry((fstype, words))
+                    .or_insert_with(|| step.advice.clone());
             }
         }
     }
@@ -182,11 +255,19 @@ fn changes_of_mount_options_hold_and_are_undone() {
             continue;
         }
         let machine = Machine::Ext4(disk.mount(""));
-        let Machine::Ext4(mounted) = &machine else { unreachable!() };
+        let Machine::Ext4(mounted) = &machine else {
+            unreachable!()
+        };
         let in_force = || mounted.disk.in_force(&mounted.point);
-        for (commands, is_applied) in [(&advice.undo, false), (&advice.apply, true), (&advice.undo, false)] {
-            let of_mount =
-                commands.iter().map(ToString::to_string).filter(|command| command.contains("mount "));
+        for (commands, is_applied) in [
+            (&advice.undo, false),
+            (&advice.apply, true),
+            (&advice.undo, false),
+        ] {
+            let of_mount = commands
+                .iter()
+                .map(ToString::to_string)
+                .filter(|command| command.contains("mount "));
             for command in of_mount.filter(|command| !command.starts_with('#')) {
                 run_here(&command, &machine);
                 tried += 1;
@@ -201,5 +282,7 @@ fn changes_of_mount_options_hold_and_are_undone() {
             assert_eq!(remove.iter().find(gone), None, "{advice:?}: {now:?}");
         }
     }
-    eprintln!("{tried} commands of mount options executed; not mounted by this kernel: {foreign:?}");
+    eprintln!(
+        "{tried} commands of mount options executed; not mounted by this kernel: {foreign:?}"
+    );
 }

@@ -1,5 +1,5 @@
-//! Possible contents of a disk, on real loop devices of three sizes. None is called free beyond the reported unread
-//! run. None is overwritten by the mkfs of a script made while the disk was free.
+//! Possible contents of a disk, on real loop devices of three sizes. None is called free beyond the
+//! reported unread run. None is overwritten by the mkfs of a script made while the disk was free.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -28,7 +28,10 @@ fn kind(name: impl Into<String>, fill: impl Fn(&Loop, u64) + 'static) -> Kind {
         fill(disk, mib);
         true
     };
-    Kind { name: name.into(), fill: Box::new(fill) }
+    Kind {
+        name: name.into(),
+        fill: Box::new(fill),
+    }
 }
 
 /// Made by a program that takes the device as its last argument.
@@ -42,7 +45,11 @@ fn bytes(name: &'static str, place: i64, bytes: &'static [u8]) -> Kind {
 }
 
 fn write(disk: &Loop, mib: u64, place: i64, bytes: &[u8]) {
-    let at = if place < 0 { mib * MIB - place.unsigned_abs() } else { place.unsigned_abs() };
+    let at = if place < 0 {
+        mib * MIB - place.unsigned_abs()
+    } else {
+        place.unsigned_abs()
+    };
     let device = OpenOptions::new().write(true).open(&disk.device).unwrap();
     device.write_all_at(bytes, at).unwrap();
     device.sync_all().unwrap();
@@ -57,7 +64,10 @@ fn chance(mib: usize) -> Vec<u8> {
         state ^= state << 17;
         state.to_le_bytes()
     };
-    std::iter::repeat_with(next).take(mib << 17).flatten().collect()
+    std::iter::repeat_with(next)
+        .take(mib << 17)
+        .flatten()
+        .collect()
 }
 
 /// A file system with a file of 8 MiB in it; false where mkfs refuses so small a device.
@@ -83,36 +93,65 @@ fn wiped(fstype: &'static str, mib: u64, at_end: bool) -> Kind {
     let end = if at_end { "end" } else { "beginning" };
     let fill = move |disk: &Loop, size: u64| {
         let made = file_system(disk, size, fstype);
-        let from = if at_end { size.saturating_sub(mib) * MIB } else { 0 };
+        let from = if at_end {
+            size.saturating_sub(mib) * MIB
+        } else {
+            0
+        };
         let zeros = vec![0; usize::try_from(mib.min(size) * MIB).unwrap()];
         if made {
             write(disk, size, i64::try_from(from).unwrap(), &zeros);
         }
         made
     };
-    Kind { name: format!("{fstype} without {mib} MiB of its {end}"), fill: Box::new(fill) }
+    Kind {
+        name: format!("{fstype} without {mib} MiB of its {end}"),
+        fill: Box::new(fill),
+    }
 }
 
 fn kinds() -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
     for fstype in ["ext4", "xfs", "btrfs"] {
         let fill = move |disk: &Loop, mib| file_system(disk, mib, fstype);
-        kinds.push(Kind { name: fstype.to_owned(), fill: Box::new(fill) });
-        for (mib, at_end) in [1, 4, 16, 64].into_iter().flat_map(|mib| [(mib, false), (mib, true)]) {
+        kinds.push(Kind {
+            name: fstype.to_owned(),
+            fill: Box::new(fill),
+        });
+        for (mib, at_end) in [1, 4, 16, 64]
+            .into_iter()
+            .flat_map(|mib| [(mib, false), (mib, true)])
+        {
             kinds.push(wiped(fstype, mib, at_end));
         }
     }
     kinds.extend([
         made("ext2", &["mke2fs", "-q", "-t", "ext2"]),
-        made("ext3 with blocks of 1 KiB", &["mke2fs", "-q", "-t", "ext3", "-b", "1024"]),
+        made(
+            "ext3 with blocks of 1 KiB",
+            &["mke2fs", "-q", "-t", "ext3", "-b", "1024"],
+        ),
         // mke2fs writes all of a journal; on the largest disk that would fill the one below.
         kind("an ext journal of 64 MiB", |disk, _| {
-            run("mke2fs", &["-q", "-b", "4096", "-O", "journal_dev", &disk.device, "16384"]);
+            run(
+                "mke2fs",
+                &[
+                    "-q",
+                    "-b",
+                    "4096",
+                    "-O",
+                    "journal_dev",
+                    &disk.device,
+                    "16384",
+                ],
+            );
         }),
         made("swap", &["mkswap"]),
         kind("a GPT", |disk, _| {
-            let table =
-                format!("echo ',,' | sfdisk -q --no-reread --no-tell-kernel --label gpt {}", disk.device);
+            let table = format!(
+                "echo ',,' | sfdisk -q --no-reread --no-tell-kernel --label gpt {}",
+                disk.device
+            );
             run("sh", &["-c", &table]);
         }),
         bytes("LUKS1", 0, b"LUKS\xba\xbe\0\x01"),
@@ -127,29 +166,49 @@ fn kinds() -> Vec<Kind> {
         bytes("IMSM", -1024, b"Intel Raid ISM Cfg Sig. "),
         bytes("DDF", -512, b"\xde\x11\xde\x11"),
         bytes("DRBD", -4036, b"\x83\x74\x02\x6d"),
-        bytes("the first label of ZFS", 128 << 10, b"\x0c\xb1\xba\0\0\0\0\0"),
-        bytes("the last label of ZFS", -(128 << 10), b"\x0c\xb1\xba\0\0\0\0\0"),
+        bytes(
+            "the first label of ZFS",
+            128 << 10,
+            b"\x0c\xb1\xba\0\0\0\0\0",
+        ),
+        bytes(
+            "the last label of ZFS",
+            -(128 << 10),
+            b"\x0c\xb1\xba\0\0\0\0\0",
+        ),
         bytes("a DOS table", 510, b"\x55\xaa"),
         bytes("the second GPT", -512, b"EFI PART"),
         bytes("an Oracle ASM disk", 32, b"ORCLDISK"),
         bytes("Ceph", 0, b"bluestore block device"),
         bytes("an archive of tar", 257, b"ustar"),
-        kind("a tablespace of InnoDB", |disk, mib| write(disk, mib, 0, &chance(12))),
-        kind("20 MiB from 5 MiB on", |disk, mib| write(disk, mib, 5 << 20, &chance(20))),
+        kind("a tablespace of InnoDB", |disk, mib| {
+            write(disk, mib, 0, &chance(12));
+        }),
+        kind("20 MiB from 5 MiB on", |disk, mib| {
+            write(disk, mib, 5 << 20, &chance(20));
+        }),
         kind("a file in the middle", |disk, mib| {
-            write(disk, mib, i64::try_from(mib * MIB / 2 + 12345).unwrap(), &chance(24));
+            write(
+                disk,
+                mib,
+                i64::try_from(mib * MIB / 2 + 12345).unwrap(),
+                &chance(24),
+            );
         }),
         bytes("one byte behind the first MiB", (1 << 20) + 77, b"x"),
     ]);
     kinds
 }
 
-/// The longest run of the image that holds anything but zeros or ones, in bytes, by blocks of 4 KiB.
+/// The longest run of the image that holds anything but zeros or ones, in bytes, by blocks of 4
+/// KiB.
 fn longest_run(image: &Path) -> u64 {
     const BLOCK: u64 = 4096;
     let file = File::open(image).unwrap();
     let size = file.metadata().unwrap().len();
-    let seek = |from: u64, whence| lseek(&file, i64::try_from(from).unwrap(), whence).map(i64::unsigned_abs);
+    let seek = |from: u64, whence| {
+        lseek(&file, i64::try_from(from).unwrap(), whence).map(i64::unsigned_abs)
+    };
     let (mut at, mut run, mut longest) = (0, 0, 0);
     while let Ok(from) = seek(at, Whence::SeekData) {
         let to = seek(from, Whence::SeekHole).unwrap().min(size);
@@ -158,7 +217,8 @@ fn longest_run(image: &Path) -> u64 {
         for place in (from..to).step_by(block.len()) {
             let count = file.read_at(&mut block, place).unwrap();
             let piece = &block[..count];
-            let blank = piece.iter().all(|byte| *byte == 0) || piece.iter().all(|byte| *byte == 0xff);
+            let blank =
+                piece.iter().all(|byte| *byte == 0) || piece.iter().all(|byte| *byte == 0xff);
             run = if blank { 0 } else { run + BLOCK };
             longest = longest.max(run);
         }
@@ -167,14 +227,18 @@ fn longest_run(image: &Path) -> u64 {
     longest
 }
 
-/// Every kind on a disk of so many MiB; returns the errors, in sentences. The script reads all of a small disk only.
+/// Every kind on a disk of so many MiB; returns the errors, in sentences. The script reads all of a
+/// small disk only.
 fn wrong(mib: u64, with_script: bool) -> Vec<String> {
     let mut problems = Vec::new();
     let mut tried = 0;
     for Kind { name, fill } in kinds() {
         let disk = Loop::new(mib);
         let point = tempfile::tempdir().unwrap();
-        let script = edited(&script_for(&disk, "ext4", &["-m 1"], "noatime"), &point.path().join("mnt"));
+        let script = edited(
+            &script_for(&disk, "ext4", &["-m 1"], "noatime"),
+            &point.path().join("mnt"),
+        );
         if !fill(&disk, mib) {
             continue;
         }
@@ -185,7 +249,9 @@ fn wrong(mib: u64, with_script: bool) -> Vec<String> {
         let run = longest_run(&disk.image());
         let free = found.found.is_empty() && !found.data && !found.held && found.places_left == 0;
         if free && run > found.unread_run {
-            problems.push(format!("{name} is called free: {run} bytes in one piece, {found:?}"));
+            problems.push(format!(
+                "{name} is called free: {run} bytes in one piece, {found:?}"
+            ));
         }
         if with_script && run > 0 {
             let output = sh(&script);

@@ -1,5 +1,5 @@
-//! The dashboard of recorded hosts at three sizes: how full it is, that nothing is said twice, that the path on it is the
-//! report's, and a few reviewed pictures.
+//! The dashboard of recorded hosts at three sizes: how full it is, that nothing is said twice, that
+//! the path on it is the report's, and a few reviewed pictures.
 
 use walwise::session::Session;
 use walwise::tui;
@@ -20,14 +20,20 @@ const BELOW: usize = 2;
 
 fn report(host: &str, target: Option<&str>) -> Report {
     let host = RecordedHost::parse(&std::fs::read(file(host)).unwrap()).unwrap();
-    let request = Request { target: target.map(Into::into), ..Request::default() };
+    let request = Request {
+        target: target.map(Into::into),
+        ..Request::default()
+    };
     Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }
 
 /// The rows of the dashboard.
 fn overview(report: &Report, size: (u16, u16), ascii: bool) -> Vec<String> {
     let all = tui::texts(report.clone(), size, ascii);
-    all.into_iter().find(|(name, _)| *name == "Overview").unwrap().1
+    all.into_iter()
+        .find(|(name, _)| *name == "Overview")
+        .unwrap()
+        .1
 }
 
 fn body(rows: &[String]) -> &[String] {
@@ -41,7 +47,10 @@ fn at_most_a_quarter_of_the_rows_is_empty() {
         let report = report(host, target);
         for size in SIZES {
             let rows = overview(&report, size, false);
-            let blank = body(&rows).iter().filter(|row| row.trim_matches([' ', '│']).is_empty()).count();
+            let blank = body(&rows)
+                .iter()
+                .filter(|row| row.trim_matches([' ', '│']).is_empty())
+                .count();
             if blank * 4 > body(&rows).len() {
                 empty.push(format!(
                     "{situation} {size:?}: {blank} of {}\n{}",
@@ -54,7 +63,8 @@ fn at_most_a_quarter_of_the_rows_is_empty() {
     assert!(empty.is_empty(), "{}", empty.join("\n\n"));
 }
 
-/// What stands in a column or behind a label, if it has five words; but each fact that is not known has a reason of its own.
+/// What stands in a column or behind a label, if it has five words; but each fact that is not known
+/// has a reason of its own.
 #[test]
 fn nothing_is_said_twice() {
     let mut twice = Vec::new();
@@ -63,7 +73,9 @@ fn nothing_is_said_twice() {
         for size in SIZES {
             let rows = overview(&report, size, false);
             let mut seen = std::collections::BTreeSet::new();
-            let known = body(&rows).iter().take_while(|row| !row.contains("Not known"));
+            let known = body(&rows)
+                .iter()
+                .take_while(|row| !row.contains("Not known"));
             for part in known.flat_map(|row| row.split("  ")).map(str::trim) {
                 if part.split(' ').count() >= 5 && !seen.insert(part) {
                     twice.push(format!("{situation} {size:?}: {part}\n{}", rows.join("\n")));
@@ -79,9 +91,22 @@ const SIMPLY_PASSED: [&str; 3] = ["passed", "flush sent", "no cache"];
 
 /// The path where it has no rows of its own, its broken rows joined.
 fn path_in_a_line(rows: &[String]) -> Option<String> {
-    let from = rows.iter().position(|row| row.trim_start().starts_with("Path "))?;
-    let rest = rows.iter().skip(from + 1).take_while(|row| row.starts_with("      "));
-    Some(rows.iter().skip(from).take(1).chain(rest).map(|row| row.trim()).collect::<Vec<_>>().join(" "))
+    let from = rows
+        .iter()
+        .position(|row| row.trim_start().starts_with("Path "))?;
+    let rest = rows
+        .iter()
+        .skip(from + 1)
+        .take_while(|row| row.starts_with("      "));
+    Some(
+        rows.iter()
+            .skip(from)
+            .take(1)
+            .chain(rest)
+            .map(|row| row.trim())
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
 }
 
 /// On a small terminal as well.
@@ -101,7 +126,8 @@ fn what_to_do_first_is_in_sight() {
     assert!(hidden.is_empty(), "{}", hidden.join("\n\n"));
 }
 
-/// What each mark and word of a path means, read from a screen without colours and characters beyond ASCII.
+/// What each mark and word of a path means, read from a screen without colours and characters
+/// beyond ASCII.
 #[test]
 fn the_path_is_that_of_the_report() {
     const FATES: [(&str, &str); 9] = [
@@ -118,19 +144,24 @@ fn the_path_is_that_of_the_report() {
     let mut read = 0;
     for (situation, host, target) in SITUATIONS {
         let report = report(host, target);
-        let [verdict] = &report.verdicts[..] else { continue };
+        let [verdict] = &report.verdicts[..] else {
+            continue;
+        };
         for size in SIZES {
             let rows = overview(&report, size, true);
             assert!(rows.concat().is_ascii(), "{situation} {size:?}");
             for hop in &verdict.flush_path {
                 let word = hop.fate.to_string();
-                let Some((mark, _)) = FATES.iter().find(|(_, fate)| *fate == word) else { continue };
+                let Some((mark, _)) = FATES.iter().find(|(_, fate)| *fate == word) else {
+                    continue;
+                };
                 let name: String = hop.name.chars().take(8).collect();
                 let is_it = |row: &&String| {
                     row.contains(&format!("{mark}{name}")) && row.contains(&format!(" {word}"))
                 };
                 let in_a_line = path_in_a_line(&rows).is_some_and(|line| {
-                    line.contains(&name) && (SIMPLY_PASSED.contains(&word.as_str()) || line.contains(&word))
+                    line.contains(&name)
+                        && (SIMPLY_PASSED.contains(&word.as_str()) || line.contains(&word))
                 });
                 assert!(
                     in_a_line || rows.iter().any(|row| is_it(&row)),
@@ -150,7 +181,11 @@ fn everything_on_it_that_opens_something_leads_there() {
     for (situation, host, target) in SITUATIONS {
         let report = report(host, target);
         for size in SIZES {
-            assert_eq!(tui::dead_links(report.clone(), size), [""; 0], "{situation} {size:?}");
+            assert_eq!(
+                tui::dead_links(report.clone(), size),
+                [""; 0],
+                "{situation} {size:?}"
+            );
         }
     }
 }
@@ -160,10 +195,21 @@ fn everything_on_it_that_opens_something_leads_there() {
 fn every_screen_of_every_situation_is_drawn() {
     for (_, host, target) in SITUATIONS {
         let report = report(host, target);
-        for size in [(60, 15), (80, 24), (95, 60), (100, 30), (131, 38), (140, 45), (200, 60)] {
+        for size in [
+            (60, 15),
+            (80, 24),
+            (95, 60),
+            (100, 30),
+            (131, 38),
+            (140, 45),
+            (200, 60),
+        ] {
             for (name, rows) in tui::texts(report.clone(), size, false) {
                 assert!(rows.last().unwrap().contains("q quit"), "{name} {size:?}");
-                assert!(!rows.concat().chars().any(is_treacherous), "{name} {size:?}: {rows:#?}");
+                assert!(
+                    !rows.concat().chars().any(is_treacherous),
+                    "{name} {size:?}: {rows:#?}"
+                );
                 let tabs = rows[1].contains("6 Export") || size.0 < 80;
                 assert!(tabs, "{size:?}: {}", rows[1]);
             }
@@ -173,10 +219,15 @@ fn every_screen_of_every_situation_is_drawn() {
 
 #[test]
 fn three_dashboards() {
-    for (situation, size) in
-        [("at-risk", SIZES[0]), ("contradictory", SIZES[1]), ("several-targets", SIZES[2])]
-    {
-        let (_, host, target) = SITUATIONS.into_iter().find(|(name, ..)| *name == situation).unwrap();
+    for (situation, size) in [
+        ("at-risk", SIZES[0]),
+        ("contradictory", SIZES[1]),
+        ("several-targets", SIZES[2]),
+    ] {
+        let (_, host, target) = SITUATIONS
+            .into_iter()
+            .find(|(name, ..)| *name == situation)
+            .unwrap();
         let rows = overview(&report(host, target), size, false);
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(format!("dashboard-{situation}"), rows.join("\n"));

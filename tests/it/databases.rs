@@ -1,4 +1,5 @@
-//! Real servers with files on several file systems, found without being named: a verdict per directory.
+//! Real servers with files on several file systems, found without being named: a verdict per
+//! directory.
 
 use std::path::Path;
 
@@ -16,15 +17,23 @@ const SECRET: &str = "Zk7hunter2";
 fn roles(report: &Value, directory: &Path) -> Vec<String> {
     let subject = format!("target {}", directory.display());
     let targets = report["targets"].as_array().unwrap();
-    let target = targets.iter().find(|target| target["target"] == subject.as_str());
+    let target = targets
+        .iter()
+        .find(|target| target["target"] == subject.as_str());
     let target = target.unwrap_or_else(|| panic!("{subject} is not among {}", report["targets"]));
     let roles = target["roles"].as_array().unwrap();
-    roles.iter().map(|role| role.as_str().unwrap().to_owned()).collect()
+    roles
+        .iter()
+        .map(|role| role.as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn source(report: &Value, subject: &str, name: &str) -> String {
     let rows = report["facts"].as_array().unwrap();
-    let row = rows.iter().find(|row| row["subject"] == subject && row["fact"] == name).unwrap();
+    let row = rows
+        .iter()
+        .find(|row| row["subject"] == subject && row["fact"] == name)
+        .unwrap();
     let source = &row["reading"]["source"];
     match source["line"].as_u64() {
         Some(line) => format!("{}:{line}", source["path"].as_str().unwrap()),
@@ -39,10 +48,15 @@ fn a_running_postgres_is_found_with_its_wal_and_a_tablespace_on_other_file_syste
     let cluster = Cluster::beneath(&data.point, &wal.point);
     let space = more.dir("space");
     cluster.give(&space);
-    cluster
-        .append("postgresql.conf", "wal_sync_method = open_datasync\nfsync = on\nfull_page_writes = off\n");
+    cluster.append(
+        "postgresql.conf",
+        "wal_sync_method = open_datasync\nfsync = on\nfull_page_writes = off\n",
+    );
     cluster.start();
-    cluster.sql(&format!("CREATE TABLESPACE more LOCATION '{}'", space.display()));
+    cluster.sql(&format!(
+        "CREATE TABLESPACE more LOCATION '{}'",
+        space.display()
+    ));
 
     let (_, report) = check_json(&[]);
     let subject = format!("cluster {}", cluster.path("data"));
@@ -50,31 +64,53 @@ fn a_running_postgres_is_found_with_its_wal_and_a_tablespace_on_other_file_syste
         fact(&report, &subject, "pg.tablespaces").unwrap(),
         &serde_json::json!([space.to_str().unwrap()])
     );
-    for (directory, role) in
-        [(cluster.data.as_path(), "data"), (cluster.wal.as_path(), "wal"), (space.as_path(), "tablespace")]
-    {
+    for (directory, role) in [
+        (cluster.data.as_path(), "data"),
+        (cluster.wal.as_path(), "wal"),
+        (space.as_path(), "tablespace"),
+    ] {
         assert_eq!(roles(&report, directory), [role]);
-        assert!(verdict(&report, directory).is_some(), "{}", report["verdicts"]);
+        assert!(
+            verdict(&report, directory).is_some(),
+            "{}",
+            report["verdicts"]
+        );
     }
     // Pages are torn where they lie, not where their log lies.
-    for (directory, expect) in
-        [(&cluster.data, "applies"), (&space, "applies"), (&cluster.wal, "does-not-apply")]
-    {
+    for (directory, expect) in [
+        (&cluster.data, "applies"),
+        (&space, "applies"),
+        (&cluster.wal, "does-not-apply"),
+    ] {
         let target = format!("target {}", directory.display());
-        assert_eq!(outcome(&report, "pg.full-page-writes-off", &target), Some(expect), "{target}");
+        assert_eq!(
+            outcome(&report, "pg.full-page-writes-off", &target),
+            Some(expect),
+            "{target}"
+        );
     }
     assert_eq!(fact(&report, &subject, "cluster.kind").unwrap(), "postgres");
     let set = source(&report, &subject, "pg.wal_sync_method");
-    assert!(set.starts_with(&format!("{}/postgresql.conf:", cluster.path("data"))), "{set}");
+    assert!(
+        set.starts_with(&format!("{}/postgresql.conf:", cluster.path("data"))),
+        "{set}"
+    );
     // What belongs to another kind of server is no question here.
     assert_eq!(outcome(&report, "mysql.flush-log-keep", &subject), None);
-    assert_eq!(outcome(&report, "pg.fsync-off", &subject), Some("does-not-apply"));
+    assert_eq!(
+        outcome(&report, "pg.fsync-off", &subject),
+        Some("does-not-apply")
+    );
 }
 
 #[test]
 #[ignore = "needs root: loop devices and MariaDB"]
 fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each_setting_is_set() {
-    let (data, logs, binlogs) = (ext4(&[], ""), xfs(""), file_system(256, &["mkfs.ext4", "-q"], ""));
+    let (data, logs, binlogs) = (
+        ext4(&[], ""),
+        xfs(""),
+        file_system(256, &["mkfs.ext4", "-q"], ""),
+    );
     let (redo, undo, binlog) = (logs.dir("redo"), logs.dir("undo"), binlogs.dir("binlog"));
     let lines = format!(
         "[mariadb-10.11]\ninnodb-log-group-home-dir = {}\ninnodb_undo_directory = {}\ninnodb_undo_tablespaces = 3\n\
@@ -104,31 +140,78 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         ("mysql.sync_binlog", Value::from(1), 7),
         ("mysql.innodb_flush_log_at_trx_commit", Value::from(2), 8),
     ] {
-        assert_eq!(fact(&report, &subject, name), Some(&value), "{name}: {}", report["warnings"]);
-        assert_eq!(source(&report, &subject, name), format!("{}:{line}", storage.display()), "{name}");
+        assert_eq!(
+            fact(&report, &subject, name),
+            Some(&value),
+            "{name}: {}",
+            report["warnings"]
+        );
+        assert_eq!(
+            source(&report, &subject, name),
+            format!("{}:{line}", storage.display()),
+            "{name}"
+        );
         if let Some(variable) = name.strip_prefix("mysql.").filter(|_| value.is_u64()) {
-            assert_eq!(server.sql(&format!("SELECT @@{variable}")).unwrap(), value.to_string(), "{name}");
+            assert_eq!(
+                server.sql(&format!("SELECT @@{variable}")).unwrap(),
+                value.to_string(),
+                "{name}"
+            );
         }
     }
-    assert_eq!(fact(&report, &subject, "mysql.innodb_flush_method").unwrap(), "O_DIRECT");
-    assert_eq!(server.sql("SELECT @@innodb_flush_method").unwrap(), "O_DIRECT");
+    assert_eq!(
+        fact(&report, &subject, "mysql.innodb_flush_method").unwrap(),
+        "O_DIRECT"
+    );
+    assert_eq!(
+        server.sql("SELECT @@innodb_flush_method").unwrap(),
+        "O_DIRECT"
+    );
     assert_eq!(fact(&report, &subject, "cluster.kind").unwrap(), "mariadb");
     assert_eq!(roles(&report, &server.data), ["data", "doublewrite"]);
-    assert_eq!(roles(&report, &redo), ["redo", "undo"], "one verdict for one file system");
+    assert_eq!(
+        roles(&report, &redo),
+        ["redo", "undo"],
+        "one verdict for one file system"
+    );
     assert_eq!(roles(&report, &binlog), ["binlog"]);
     for directory in [&server.data, &redo, &binlog] {
-        assert_eq!(verdict(&report, directory), Some("at-risk"), "commits are flushed once a second");
+        assert_eq!(
+            verdict(&report, directory),
+            Some("at-risk"),
+            "commits are flushed once a second"
+        );
     }
-    assert_eq!(outcome(&report, "mysql.flush-log-relaxed", &subject), Some("applies"));
-    assert_eq!(outcome(&report, "mysql.sync-binlog-keep", &subject), Some("applies"));
-    assert_eq!(outcome(&report, "pg.fsync-off", &subject), None, "that is no question of MariaDB");
-    let text = stdout(&walwise().args(["check", "-v", "--no-probe"]).output_in_time());
+    assert_eq!(
+        outcome(&report, "mysql.flush-log-relaxed", &subject),
+        Some("applies")
+    );
+    assert_eq!(
+        outcome(&report, "mysql.sync-binlog-keep", &subject),
+        Some("applies")
+    );
+    assert_eq!(
+        outcome(&report, "pg.fsync-off", &subject),
+        None,
+        "that is no question of MariaDB"
+    );
+    let text = stdout(
+        &walwise()
+            .args(["check", "-v", "--no-probe"])
+            .output_in_time(),
+    );
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let kept = format!("Kept here redo at risk {} undo at risk {}", redo.display(), undo.display());
+    let kept = format!(
+        "Kept here redo at risk {} undo at risk {}",
+        redo.display(),
+        undo.display()
+    );
     assert!(text.contains(&kept), "{text}");
     let targets = report["targets"].as_array().unwrap();
-    let rows: Vec<&Value> =
-        targets.iter().flat_map(|target| target["directories"].as_array().unwrap()).collect();
+    let rows: Vec<&Value> = targets
+        .iter()
+        .flat_map(|target| target["directories"].as_array().unwrap())
+        .collect();
     for (role, directory) in [
         ("data", &server.data),
         ("doublewrite", &server.data),
@@ -137,9 +220,16 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
         ("binlog", &binlog),
     ] {
         let row = serde_json::json!({ "role": role, "path": directory, "verdict": "at-risk" });
-        assert_eq!(rows.iter().filter(|found| ***found == row).count(), 1, "{row}: {rows:?}");
+        assert_eq!(
+            rows.iter().filter(|found| ***found == row).count(),
+            1,
+            "{row}: {rows:?}"
+        );
     }
-    assert!(text.contains(&format!("now 2, set in {}:8", storage.display())), "{text}");
+    assert!(
+        text.contains(&format!("now 2, set in {}:8", storage.display())),
+        "{text}"
+    );
 
     // Passwords stand beside what is read.
     for arguments in [&["capture", "--no-mask"][..], &["facts"]] {
@@ -153,21 +243,47 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
     }
 
     // A change that the server has not read is not in force, and one that it was told is.
-    server.write("conf.d/storage.cnf", &lines.replace("commit = 2", "commit = 1"));
+    server.write(
+        "conf.d/storage.cnf",
+        &lines.replace("commit = 2", "commit = 1"),
+    );
     server.sql("SET GLOBAL sync_binlog = 7").unwrap();
     let (_, report) = check_json(&[]);
-    for (name, value) in [("mysql.innodb_flush_log_at_trx_commit", 2), ("mysql.sync_binlog", 7)] {
-        assert_eq!(fact(&report, &subject, name), Some(&Value::from(value)), "{}", report["warnings"]);
+    for (name, value) in [
+        ("mysql.innodb_flush_log_at_trx_commit", 2),
+        ("mysql.sync_binlog", 7),
+    ] {
+        assert_eq!(
+            fact(&report, &subject, name),
+            Some(&Value::from(value)),
+            "{}",
+            report["warnings"]
+        );
         let set = source(&report, &subject, name);
-        assert!(set.contains(&format!("{}/socket", server.own().display())), "{set}");
+        assert!(
+            set.contains(&format!("{}/socket", server.own().display())),
+            "{set}"
+        );
     }
-    assert!(report["warnings"].to_string().contains("sync_binlog is 1 in"), "{}", report["warnings"]);
+    assert!(
+        report["warnings"]
+            .to_string()
+            .contains("sync_binlog is 1 in"),
+        "{}",
+        report["warnings"]
+    );
 
-    // Who is not let in leaves it open, and the settings that no server takes while it runs stay known.
-    server.sql("ALTER USER root@localhost IDENTIFIED BY 'x'").unwrap();
+    // Who is not let in leaves it open, and the settings that no server takes while it runs stay
+    // known.
+    server
+        .sql("ALTER USER root@localhost IDENTIFIED BY 'x'")
+        .unwrap();
     let (_, report) = check_json(&[]);
     assert_eq!(fact(&report, &subject, "mysql.sync_binlog"), None);
-    assert_eq!(fact(&report, &subject, "mysql.innodb_flush_log_at_trx_commit"), None);
+    assert_eq!(
+        fact(&report, &subject, "mysql.innodb_flush_log_at_trx_commit"),
+        None
+    );
     let log = server.log();
     assert!(!log.contains("Aborted connection"), "{log}");
 }
@@ -183,9 +299,21 @@ fn a_mariadb_with_mounts_of_its_own_is_found_where_its_data_lies_here() {
     let (_, report) = check_json(&[]);
     let subject = format!("cluster {}", server.data.display());
     let data = server.data.to_str().unwrap();
-    assert_eq!(fact(&report, &subject, "mysql.data_directory").unwrap(), data, "{}", report["warnings"]);
-    assert_eq!(fact(&report, &subject, "mysql.redo_directory").unwrap(), data);
+    assert_eq!(
+        fact(&report, &subject, "mysql.data_directory").unwrap(),
+        data,
+        "{}",
+        report["warnings"]
+    );
+    assert_eq!(
+        fact(&report, &subject, "mysql.redo_directory").unwrap(),
+        data
+    );
     assert_eq!(fact(&report, &subject, "mysql.running").unwrap(), true);
     assert_eq!(fact(&report, &subject, "mysql.sync_binlog").unwrap(), 1);
-    assert!(verdict(&report, &server.data).is_some(), "{}", report["verdicts"]);
+    assert!(
+        verdict(&report, &server.data).is_some(),
+        "{}",
+        report["verdicts"]
+    );
 }

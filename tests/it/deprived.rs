@@ -1,5 +1,5 @@
-//! Machines of which walwise may see little: no /sys, no /etc, no other user's processes, a root that is read-only. It
-//! answers, and says what is missing.
+//! Machines of which walwise may see little: no /sys, no /etc, no other user's processes, a root
+//! that is read-only. It answers, and says what is missing.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,18 +8,33 @@ use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::programs::{copy_of_walwise, output_when_free};
 use crate::support::{stderr, stdout};
 
-/// Runs walwise in a mount name space of its own, after these lines of shell; `$walwise` is the program.
+/// Runs walwise in a mount name space of its own, after these lines of shell; `$walwise` is the
+/// program.
 fn behind(lines: &str, program: &Path) -> Output {
     let script = format!("set -eu\nwalwise=$1\n{lines}");
     let mut command = Command::new("unshare");
-    command.args(["--mount", "--propagation", "private", "sh", "-c", &script, "-"]).arg(program);
+    command
+        .args([
+            "--mount",
+            "--propagation",
+            "private",
+            "sh",
+            "-c",
+            &script,
+            "-",
+        ])
+        .arg(program);
     output_when_free(&mut command)
 }
 
 fn answers(output: &Output, missing: &[&str]) {
     let code = output.status.code().expect("it ended by itself");
     let said = stdout(output);
-    assert!([0, 3, 4, 5].contains(&code), "{code}: {said}{}", stderr(output));
+    assert!(
+        [0, 3, 4, 5].contains(&code),
+        "{code}: {said}{}",
+        stderr(output)
+    );
     for words in missing {
         assert!(said.contains(words), "nothing of {words:?} in:\n{said}");
     }
@@ -27,7 +42,11 @@ fn answers(output: &Output, missing: &[&str]) {
 
 fn program() -> (tempfile::TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir_in("/dev/shm").unwrap();
-    std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        dir.path(),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
     let program = copy_of_walwise(dir.path());
     (dir, program)
 }
@@ -36,9 +55,16 @@ fn program() -> (tempfile::TempDir, std::path::PathBuf) {
 #[ignore = "needs root: mounts in a name space of its own"]
 fn without_sys_devices_are_unknown() {
     let (_dir, program) = program();
-    let output = behind("mount -t tmpfs none /sys\nexec \"$walwise\" check / --no-probe -v", &program);
+    let output = behind(
+        "mount -t tmpfs none /sys\nexec \"$walwise\" check / --no-probe -v",
+        &program,
+    );
     answers(&output, &["/sys"]);
-    assert!(!stdout(&output).starts_with("DURABLE"), "{}", stdout(&output));
+    assert!(
+        !stdout(&output).starts_with("DURABLE"),
+        "{}",
+        stdout(&output)
+    );
 }
 
 #[test]
@@ -64,23 +90,44 @@ fn hidden_processes_are_said() {
 fn a_read_only_root_is_checked_and_not_probed() {
     let (_dir, program) = program();
     let read_only = "mount --rbind / /mnt && mount -o remount,bind,ro /mnt\n";
-    let output = behind(&format!("{read_only}exec chroot /mnt \"$walwise\" check /var --no-probe"), &program);
+    let output = behind(
+        &format!("{read_only}exec chroot /mnt \"$walwise\" check /var --no-probe"),
+        &program,
+    );
     answers(&output, &["walwise "]);
-    let output =
-        behind(&format!("{read_only}exec chroot /mnt \"$walwise\" probe /var --seconds 0.5"), &program);
+    let output = behind(
+        &format!("{read_only}exec chroot /mnt \"$walwise\" probe /var --seconds 0.5"),
+        &program,
+    );
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
-    assert!(stderr(&output).to_lowercase().contains("read-only"), "{}", stderr(&output));
-    let output =
-        behind(&format!("{read_only}exec chroot /mnt \"$walwise\" check /var --no-probe --save"), &program);
+    assert!(
+        stderr(&output).to_lowercase().contains("read-only"),
+        "{}",
+        stderr(&output)
+    );
+    let output = behind(
+        &format!("{read_only}exec chroot /mnt \"$walwise\" check /var --no-probe --save"),
+        &program,
+    );
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
-    assert!(stderr(&output).to_lowercase().contains("read-only"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).to_lowercase().contains("read-only"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// The line of the weekly unit that begins with this word.
 fn unit(word: &str) -> String {
-    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging/systemd/walwise-check.service");
+    let unit = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/packaging/systemd/walwise-check.service"
+    );
     let unit = std::fs::read_to_string(unit).unwrap();
-    unit.lines().find_map(|line| line.strip_prefix(word)).unwrap().to_owned()
+    unit.lines()
+        .find_map(|line| line.strip_prefix(word))
+        .unwrap()
+        .to_owned()
 }
 
 /// The weekly unit may enter the root of a server in a container; whoever may not says so.
@@ -104,15 +151,24 @@ fn the_weekly_unit_enters_containers() {
         );
         stdout(&behind(&lines, &program))
     };
-    let of_unit = unit("CapabilityBoundingSet=").to_ascii_lowercase().replace("cap_", "+").replace(' ', ",");
+    let of_unit = unit("CapabilityBoundingSet=")
+        .to_ascii_lowercase()
+        .replace("cap_", "+")
+        .replace(' ', ",");
     let of_unit = format!("-all,{of_unit}");
     assert!(
-        said(&of_unit.replace("+sys_chroot,", "")).contains("cannot be entered: Operation not permitted")
+        said(&of_unit.replace("+sys_chroot,", ""))
+            .contains("cannot be entered: Operation not permitted")
     );
     let found = said(&of_unit);
     assert!(found.contains("such as in a container"), "{found}");
     assert!(!found.contains("cannot be entered"), "{found}");
-    assert!(unit("SystemCallFilter=").split(' ').any(|call| call == "chroot"), "which @system-service lacks");
+    assert!(
+        unit("SystemCallFilter=")
+            .split(' ')
+            .any(|call| call == "chroot"),
+        "which @system-service lacks"
+    );
 }
 
 /// A server that runs is in the report, or the report says that descriptors were lacking.
@@ -120,8 +176,18 @@ fn the_weekly_unit_enters_containers() {
 fn a_server_is_not_lost_for_want_of_descriptors() {
     let (dir, program) = program();
     let server = dir.path().join("mariadbd");
-    assert!(Command::new("cp").arg("/bin/sleep").arg(&server).status_in_time().success());
-    let mut server = Command::new(server).arg("600").current_dir(dir.path()).spawn().unwrap();
+    assert!(
+        Command::new("cp")
+            .arg("/bin/sleep")
+            .arg(&server)
+            .status_in_time()
+            .success()
+    );
+    let mut server = Command::new(server)
+        .arg("600")
+        .current_dir(dir.path())
+        .spawn()
+        .unwrap();
     let process = format!("process {}", server.id());
     let outputs: Vec<Output> = (6..40)
         .map(|most| {
@@ -134,9 +200,16 @@ fn a_server_is_not_lost_for_want_of_descriptors() {
     let (mut found, mut lacking) = (0, 0);
     for (most, output) in (6..).zip(&outputs) {
         let said = stdout(output);
-        let (is_there, is_warned) = (said.contains(&process), said.contains("no file descriptor was left"));
+        let (is_there, is_warned) = (
+            said.contains(&process),
+            said.contains("no file descriptor was left"),
+        );
         let is_refused = output.status.code() == Some(1) && !output.stderr.is_empty();
-        assert!(is_there || is_warned || is_refused, "with {most} descriptors: {said}{}", stderr(output));
+        assert!(
+            is_there || is_warned || is_refused,
+            "with {most} descriptors: {said}{}",
+            stderr(output)
+        );
         found += usize::from(is_there);
         lacking += usize::from(is_warned);
     }

@@ -1,5 +1,6 @@
-//! The experiments of the five documents, repeated: what the records in `rules/trials` say of the claims in
-//! `tests/trials/claims.toml`. These lie outside `rules`, where each `.toml` is of the pack.
+//! The experiments of the five documents, repeated: what the records in `rules/trials` say of the
+//! claims in `tests/trials/claims.toml`. These lie outside `rules`, where each `.toml` is of the
+//! pack.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,8 @@ fn record(name: &str) -> TrialRecord {
 }
 
 impl Claim {
-    /// The two that it compares; the first is said to be the faster one, unless they are said to be alike.
+    /// The two that it compares; the first is said to be the faster one, unless they are said to be
+    /// alike.
     fn pair(&self) -> [&str; 2] {
         match (&self.faster, &self.slower, &self.alike) {
             (Some(faster), Some(slower), None) => [faster, slower],
@@ -51,21 +53,43 @@ impl Claim {
     /// The contest between those that it names, and their places there.
     fn contest(&self, record: &TrialRecord) -> (Contest, [usize; 2]) {
         let candidate = |word: &str| {
-            let place = record.candidates.iter().position(|made| made.candidate.word() == word);
+            let place = record
+                .candidates
+                .iter()
+                .position(|made| made.candidate.word() == word);
             place.unwrap_or_else(|| panic!("{}: no {word} in it", self.says))
         };
         match (&self.on, &self.load) {
             (Some(on), None) => {
                 let on = candidate(on);
-                let found = record.methods().into_iter().find(|found| found.candidate == on).unwrap();
-                let place = |word| found.methods.iter().position(|(_, name)| *name == word).unwrap();
+                let found = record
+                    .methods()
+                    .into_iter()
+                    .find(|found| found.candidate == on)
+                    .unwrap();
+                let place = |word| {
+                    found
+                        .methods
+                        .iter()
+                        .position(|(_, name)| *name == word)
+                        .unwrap()
+                };
                 let places = self.pair().map(place);
                 (found.contest, places)
             }
             (None, Some(load)) => {
-                let found = record.results().into_iter().find(|found| found.load.name() == *load);
+                let found = record
+                    .results()
+                    .into_iter()
+                    .find(|found| found.load.name() == *load);
                 let found = found.unwrap_or_else(|| panic!("{}: no {load}", self.says));
-                let place = |word| found.ranked.iter().position(|ranked| *ranked == candidate(word)).unwrap();
+                let place = |word| {
+                    found
+                        .ranked
+                        .iter()
+                        .position(|ranked| *ranked == candidate(word))
+                        .unwrap()
+                };
                 let places = self.pair().map(place);
                 (found.contest, places)
             }
@@ -75,7 +99,11 @@ impl Claim {
 
     /// What holds of it, by the outcome and the bounds of the logarithm.
     fn found(&self, outcome: PairOutcome, bounds: Option<(f64, f64)>) -> &'static str {
-        if self.least.zip(bounds).is_some_and(|(least, (_, high))| high < least.ln()) {
+        if self
+            .least
+            .zip(bounds)
+            .is_some_and(|(least, (_, high))| high < least.ln())
+        {
             return "contradicted";
         }
         match (outcome, self.alike.is_some()) {
@@ -104,7 +132,11 @@ fn the_records_say_of_the_documents_claims_what_is_kept() {
         let times = bounds.map_or_else(
             || "—".to_owned(),
             |(low, high)| {
-                format!("{first} is {:.2} to {:.2} times as fast as {second}", low.exp(), high.exp())
+                format!(
+                    "{first} is {:.2} to {:.2} times as fast as {second}",
+                    low.exp(),
+                    high.exp()
+                )
             },
         );
         eprintln!(
@@ -112,7 +144,10 @@ fn the_records_say_of_the_documents_claims_what_is_kept() {
             claim.document, claim.says, claim.record, record.started
         );
         if found != claim.here {
-            wrong.push(format!("{}: {found}, and it is kept as {}", claim.says, claim.here));
+            wrong.push(format!(
+                "{}: {found}, and it is kept as {}",
+                claim.says, claim.here
+            ));
         }
     }
     assert_eq!(wrong, [""; 0]);

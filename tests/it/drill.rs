@@ -1,4 +1,5 @@
-//! The drill with the real program: a writer that is killed in mid-commit, the surviving pages, and the comparison.
+//! The drill with the real program: a writer that is killed in mid-commit, the surviving pages, and
+//! the comparison.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -49,17 +50,35 @@ fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
             drill(&["check", acks.to_str().unwrap(), rest.to_str().unwrap()])
         };
         let whole = compared(&read());
-        assert_eq!(whole.status.code(), Some(5), "no power was cut: {}{}", stdout(&whole), stderr(&whole));
-        assert!(stdout(&whole).contains("20 commits were acknowledged"), "{}", stdout(&whole));
+        assert_eq!(
+            whole.status.code(),
+            Some(5),
+            "no power was cut: {}{}",
+            stdout(&whole),
+            stderr(&whole)
+        );
+        assert!(
+            stdout(&whole).contains("20 commits were acknowledged"),
+            "{}",
+            stdout(&whole)
+        );
         let segment = data.join("walwise-drill/segment-00000000");
         let mut bytes = std::fs::read(&segment).unwrap();
         bytes[6 * 8192 + 7000] ^= 0x80;
         std::fs::write(&segment, bytes).unwrap();
         let damaged = compared(&read());
         assert_eq!(damaged.status.code(), Some(3));
-        assert!(stdout(&damaged).contains("1 are LOST, numbers 7:"), "{}", stdout(&damaged));
+        assert!(
+            stdout(&damaged).contains("1 are LOST, numbers 7:"),
+            "{}",
+            stdout(&damaged)
+        );
         let again = drill(&["write", data.to_str().unwrap()]);
-        assert!(stderr(&again).contains("is there already"), "{}", stderr(&again));
+        assert!(
+            stderr(&again).contains("is there already"),
+            "{}",
+            stderr(&again)
+        );
     }
 }
 
@@ -79,27 +98,56 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
     };
     let without = compared();
     assert_eq!(without.status.code(), Some(2));
-    assert!(stderr(&without).contains("the machine was not started again"), "{}", stderr(&without));
-    assert!(stdout(&without).contains("shows nothing"), "{}", stdout(&without));
+    assert!(
+        stderr(&without).contains("the machine was not started again"),
+        "{}",
+        stderr(&without)
+    );
+    assert!(
+        stdout(&without).contains("shows nothing"),
+        "{}",
+        stdout(&without)
+    );
     assert!(!record.exists());
     std::fs::write(&rest, rest_of().replace("\nboot ", "\nboot 0")).unwrap();
     let first = compared();
     assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
-    assert!(stderr(&first).contains("recorded, the 1st of its stack"), "{}", stderr(&first));
+    assert!(
+        stderr(&first).contains("recorded, the 1st of its stack"),
+        "{}",
+        stderr(&first)
+    );
     let again = compared();
     assert_eq!(again.status.code(), Some(2));
-    assert!(stderr(&again).contains("is in the record already"), "{}", stderr(&again));
+    assert!(
+        stderr(&again).contains("is in the record already"),
+        "{}",
+        stderr(&again)
+    );
 
     let judged = || {
-        let arguments =
-            ["check", data.to_str().unwrap(), "--no-probe", "-v", "--drill", record.to_str().unwrap()];
+        let arguments = [
+            "check",
+            data.to_str().unwrap(),
+            "--no-probe",
+            "-v",
+            "--drill",
+            record.to_str().unwrap(),
+        ];
         let said = stdout(&walwise().args(arguments).output_in_time());
         said.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let said = judged();
-    assert!(said.contains("acknowledged commits none lost in 1 power cut"), "{said}");
+    assert!(
+        said.contains("acknowledged commits none lost in 1 power cut"),
+        "{said}"
+    );
     let old = std::fs::read_to_string(&record).unwrap();
-    std::fs::write(&record, old.replace("kernel.release=", "kernel.release=2.6.")).unwrap();
+    std::fs::write(
+        &record,
+        old.replace("kernel.release=", "kernel.release=2.6."),
+    )
+    .unwrap();
     let said = judged();
     assert!(said.contains("kernel.release was 2.6."), "{said}");
     assert!(!said.contains("none lost"), "{said}");
@@ -111,11 +159,19 @@ fn a_signal_ends_it_and_says_so() {
     for lines in [0, 1, 30] {
         let directory = tempfile::tempdir().unwrap();
         let mut writer = walwise();
-        writer.args(["drill", "write"]).arg(directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        writer
+            .args(["drill", "write"])
+            .arg(directory.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut writer = writer.spawn().unwrap();
         let mut log = ChildLines::of(&mut writer);
         let mut heard: Vec<String> = log.by_ref().take(lines).collect();
-        kill(Pid::from_raw(writer.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+        kill(
+            Pid::from_raw(writer.id().try_into().unwrap()),
+            Signal::SIGTERM,
+        )
+        .unwrap();
         heard.extend(log);
         let output = writer.output_in_time();
         let told = output.status.code() == Some(128 + Signal::SIGTERM as i32);
@@ -124,7 +180,10 @@ fn a_signal_ends_it_and_says_so() {
             told || output.status.signal() == Some(Signal::SIGTERM as i32) && heard.is_empty(),
             "{output:?}"
         );
-        assert!(!told || heard.last().is_some_and(|last| last == "stopped"), "{heard:?}");
+        assert!(
+            !told || heard.last().is_some_and(|last| last == "stopped"),
+            "{heard:?}"
+        );
         assert!(lines == 0 || told, "{output:?}");
     }
 }
@@ -135,7 +194,11 @@ fn nothing_is_written_into_a_database() {
     std::fs::write(directory.path().join("PG_VERSION"), "15\n").unwrap();
     let refused = drill(&["write", directory.path().to_str().unwrap()]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(stderr(&refused).contains("belongs to a database"), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("belongs to a database"),
+        "{}",
+        stderr(&refused)
+    );
     assert_eq!(names(directory.path()), ["PG_VERSION"]);
 }
 
@@ -144,15 +207,28 @@ fn nothing_is_written_into_a_database() {
 fn the_steps_can_be_done_as_they_are_told() {
     let walwise = env!("CARGO_BIN_EXE_walwise");
     let told = run(walwise, &["drill", "/srv/pg"]);
-    let commands: Vec<&str> =
-        told.lines().filter_map(|line| line.split_once("walwise drill ")).map(|(_, rest)| rest).collect();
+    let commands: Vec<&str> = told
+        .lines()
+        .filter_map(|line| line.split_once("walwise drill "))
+        .map(|(_, rest)| rest)
+        .collect();
     assert_eq!(commands.len(), 3, "{told}");
     for command in commands {
-        let words = command.split(['|', '>']).next().unwrap().split(" --").next().unwrap();
+        let words = command
+            .split(['|', '>'])
+            .next()
+            .unwrap()
+            .split(" --")
+            .next()
+            .unwrap();
         let words: Vec<&str> = words.split_whitespace().collect();
         let output = drill(&[&words[..1], &["--help"][..]].concat());
-        let arguments =
-            stdout(&output).lines().find(|line| line.starts_with("Usage")).unwrap().matches('<').count();
+        let arguments = stdout(&output)
+            .lines()
+            .find(|line| line.starts_with("Usage"))
+            .unwrap()
+            .matches('<')
+            .count();
         assert_eq!(arguments, words.len() - 1, "{command}");
     }
 }

@@ -1,4 +1,5 @@
-//! The commands in help and README: each can be typed as it stands, and names existing rules and facts.
+//! The commands in help and README: each can be typed as it stands, and names existing rules and
+//! facts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +12,8 @@ use walwise::cli::examples;
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog;
 
-/// The words of a line as a shell gives them to the first program in it: quotes removed, what is redirected left out.
+/// The words of a line as a shell gives them to the first program in it: quotes removed, what is
+/// redirected left out.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
@@ -24,7 +26,9 @@ fn words(line: &str) -> Vec<String> {
     }
     assert!(!quoted, "an open quote: {line}");
     words.retain(|word| !word.is_empty());
-    let end = words.iter().position(|word| [">", "|", "&&", ";", "#"].contains(&word.as_str()));
+    let end = words
+        .iter()
+        .position(|word| [">", "|", "&&", ";", "#"].contains(&word.as_str()));
     words.truncate(end.unwrap_or(words.len()));
     words
 }
@@ -34,7 +38,9 @@ fn wrong(line: &str) -> Option<String> {
     let words = words(line);
     let cli = match Cli::try_parse_from(&words) {
         Ok(cli) => cli,
-        Err(error) if [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion].contains(&error.kind()) => {
+        Err(error)
+            if [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion].contains(&error.kind()) =>
+        {
             return None;
         }
         Err(error) => return Some(format!("{line}: {error}")),
@@ -46,7 +52,10 @@ fn wrong(line: &str) -> Option<String> {
     let known = match &cli.command {
         Some(CliCommand::Explain(args)) => is_rule(&args.rule) || stands_for_one(&args.rule),
         Some(CliCommand::Rules(Rules::Show { rule, .. })) => is_rule(rule) || stands_for_one(rule),
-        Some(CliCommand::Facts(args)) => args.keys.iter().all(|key| is_fact(key) || key.contains('/')),
+        Some(CliCommand::Facts(args)) => args
+            .keys
+            .iter()
+            .all(|key| is_fact(key) || key.contains('/')),
         Some(CliCommand::Check(args)) => args.assume.iter().all(|fact| {
             let key = fact.split(['@', '=']).next().unwrap_or_default();
             is_fact(key) || stands_for_one(key)
@@ -60,7 +69,10 @@ fn wrong(line: &str) -> Option<String> {
 fn commands() -> Vec<(String, clap::Command)> {
     fn walk(command: &clap::Command, path: &str, out: &mut Vec<(String, clap::Command)>) {
         out.push((path.to_owned(), command.clone()));
-        for kid in command.get_subcommands().filter(|kid| kid.get_name() != "help") {
+        for kid in command
+            .get_subcommands()
+            .filter(|kid| kid.get_name() != "help")
+        {
             walk(kid, format!("{path} {}", kid.get_name()).trim_start(), out);
         }
     }
@@ -73,18 +85,32 @@ fn commands() -> Vec<(String, clap::Command)> {
 fn every_command_s_help_ends_with_examples_that_work() {
     let mut told = BTreeSet::new();
     for (path, mut command) in commands() {
-        for help in [command.render_help().to_string(), command.render_long_help().to_string()] {
-            let (_, end) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("`{path}`: {help}"));
-            let lines: Vec<&str> =
-                end.lines().filter(|l| l.starts_with("  walwise")).map(str::trim_start).collect();
+        for help in [
+            command.render_help().to_string(),
+            command.render_long_help().to_string(),
+        ] {
+            let (_, end) = help
+                .split_once("\nExamples:\n")
+                .unwrap_or_else(|| panic!("`{path}`: {help}"));
+            let lines: Vec<&str> = end
+                .lines()
+                .filter(|l| l.starts_with("  walwise"))
+                .map(str::trim_start)
+                .collect();
             let bad: Vec<String> = lines.iter().filter_map(|line| wrong(line)).collect();
             assert_eq!(bad, [""; 0], "`{path}`");
             let own = words(&format!("walwise {path}"));
-            assert!(lines.iter().any(|line| words(line).starts_with(&own)), "`{path}` has none of its own");
+            assert!(
+                lines.iter().any(|line| words(line).starts_with(&own)),
+                "`{path}` has none of its own"
+            );
             told.insert(path.clone());
         }
     }
-    let written: BTreeSet<String> = examples::ALL.iter().map(|examples| examples.of.to_owned()).collect();
+    let written: BTreeSet<String> = examples::ALL
+        .iter()
+        .map(|examples| examples.of.to_owned())
+        .collect();
     assert_eq!(told, written, "examples of a command that there is not");
 }
 
@@ -100,15 +126,19 @@ fn examples_fit_a_terminal_of_eighty_columns() {
 #[test]
 fn every_command_in_the_readme_and_the_manual_works() {
     let house = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text =
-        ["README.md", "docs/USE.md"].map(|file| fs::read_to_string(house.join(file)).unwrap()).concat();
+    let text = ["README.md", "docs/USE.md"]
+        .map(|file| fs::read_to_string(house.join(file)).unwrap())
+        .concat();
     let mut lines: Vec<&str> = Vec::new();
     for (number, part) in text.split("```").enumerate() {
         if number % 2 == 1 {
             lines.extend(part.lines().map(|line| line.trim_start_matches("sudo ")));
         } else {
             // Words in backticks may be broken over two lines, never a command.
-            lines.extend(part.lines().flat_map(|line| line.split('`').skip(1).step_by(2)));
+            lines.extend(
+                part.lines()
+                    .flat_map(|line| line.split('`').skip(1).step_by(2)),
+            );
         }
     }
     lines.retain(|line| *line == "walwise" || line.starts_with("walwise "));

@@ -1,5 +1,5 @@
-//! Journeys to a saved report: by keys, by the mouse alone, on terminals that answer nothing, have few colours or none,
-//! or only ASCII. The saved report equals the output of `walwise check`.
+//! Journeys to a saved report: by keys, by the mouse alone, on terminals that answer nothing, have
+//! few colours or none, or only ASCII. The saved report equals the output of `walwise check`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,9 @@ use crate::support::pty::Pty;
 use crate::support::{names, stdout, walwise};
 
 fn capture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/hosts")
+        .join(name)
 }
 
 /// The screens on a capture with a database at risk, in an empty directory.
@@ -36,7 +38,12 @@ fn only_file(place: &Path) -> PathBuf {
 /// The output of `walwise check` for the same capture.
 fn printed(format: &str) -> String {
     let host = capture("ext4-nobarrier.host");
-    stdout(&walwise().args(["check", "--format", format, "--host"]).arg(host).output_in_time())
+    stdout(
+        &walwise()
+            .args(["check", "--format", format, "--host"])
+            .arg(host)
+            .output_in_time(),
+    )
 }
 
 /// The same in full; only the text has a short form.
@@ -44,7 +51,12 @@ fn printed_whole(format: Format) -> String {
     match format {
         Format::Text => {
             let host = capture("ext4-nobarrier.host");
-            stdout(&walwise().args(["check", "-v", "--host"]).arg(host).output_in_time())
+            stdout(
+                &walwise()
+                    .args(["check", "-v", "--host"])
+                    .arg(host)
+                    .output_in_time(),
+            )
         }
         other => printed(other.name()),
     }
@@ -57,17 +69,31 @@ const SHAPE: &str = "0000-00-00T00:00:00Z";
 fn timeless(document: &str) -> String {
     let untimed = |line: &str| {
         let run = "walwise_last_run_timestamp_seconds ";
-        if line.starts_with(run) { format!("{run}NOW\n") } else { line.to_owned() }
+        if line.starts_with(run) {
+            format!("{run}NOW\n")
+        } else {
+            line.to_owned()
+        }
     };
     let document: String = document.split_inclusive('\n').map(untimed).collect();
     // Wherever it stands: in HTML a tag follows without a blank.
     let (mut out, mut rest) = (String::new(), document.as_str());
     while let Some(next) = rest.chars().next() {
-        let time = rest
-            .get(..SHAPE.len())
-            .filter(|word| word.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).eq(SHAPE.chars()));
-        let (says, length) = if time.is_some() { ("NOW", SHAPE.len()) } else { ("", next.len_utf8()) };
-        out.push_str(if says.is_empty() { &rest[..length] } else { says });
+        let time = rest.get(..SHAPE.len()).filter(|word| {
+            word.chars()
+                .map(|c| if c.is_ascii_digit() { '0' } else { c })
+                .eq(SHAPE.chars())
+        });
+        let (says, length) = if time.is_some() {
+            ("NOW", SHAPE.len())
+        } else {
+            ("", next.len_utf8())
+        };
+        out.push_str(if says.is_empty() {
+            &rest[..length]
+        } else {
+            says
+        });
         rest = &rest[length..];
     }
     out
@@ -75,7 +101,10 @@ fn timeless(document: &str) -> String {
 
 /// Without what is blank at the ends of lines.
 fn trimmed(screen: &str) -> String {
-    screen.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    screen
+        .lines()
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
 }
 
 #[test]
@@ -89,7 +118,11 @@ fn every_form_is_saved_as_check_prints_it() {
         let (format, extension) = (form.name(), form.extension());
         pty.press("s");
         pty.until_shown(&format!("Save as {format}"));
-        assert_eq!(names(place.path()), before, "nothing is written before it was answered");
+        assert_eq!(
+            names(place.path()),
+            before,
+            "nothing is written before it was answered"
+        );
         pty.press("\r");
         pty.until("it says where", |screen| {
             let shown = screen.contents().replace('\n', "");
@@ -97,10 +130,15 @@ fn every_form_is_saved_as_check_prints_it() {
                 && shown.contains(&format!(".{extension}"))
                 && !shown.contains("Save as")
         });
-        let new: Vec<String> =
-            names(place.path()).into_iter().filter(|name| !before.contains(name)).collect();
+        let new: Vec<String> = names(place.path())
+            .into_iter()
+            .filter(|name| !before.contains(name))
+            .collect();
         let [name] = &new[..] else { panic!("{new:?}") };
-        assert!(name.starts_with("walwise-") && name.ends_with(&format!(".{extension}")), "{name}");
+        assert!(
+            name.starts_with("walwise-") && name.ends_with(&format!(".{extension}")),
+            "{name}"
+        );
         let saved = fs::read_to_string(place.path().join(name)).unwrap();
         assert_eq!(timeless(&saved), timeless(&printed_whole(form)), "{format}");
         pty.asked_for(&place.path().join(name));
@@ -129,7 +167,10 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
     fs::write(&mine, "mine").unwrap();
     fs::set_permissions(&mine, fs::Permissions::from_mode(0o640)).unwrap();
     let mut pty = screens(place.path(), &[], &[]);
-    let down = Format::ALL.iter().position(|form| *form == Format::Markdown).unwrap();
+    let down = Format::ALL
+        .iter()
+        .position(|form| *form == Format::Markdown)
+        .unwrap();
     pty.press(&format!("e{}s", "j".repeat(down)));
     pty.until_shown("Save as markdown");
     pty.press("\x15mine.md\r");
@@ -143,9 +184,16 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
     pty.until_shown("Replace it?");
     pty.press("y");
     pty.until_shown("saved: ");
-    assert_eq!(timeless(&fs::read_to_string(&mine).unwrap()), timeless(&printed("markdown")));
+    assert_eq!(
+        timeless(&fs::read_to_string(&mine).unwrap()),
+        timeless(&printed("markdown"))
+    );
     // It is a new file, of which nothing is as it was.
-    let usual = if nix::unistd::geteuid().is_root() { 0o600 } else { mode(&fresh(place.path())) };
+    let usual = if nix::unistd::geteuid().is_root() {
+        0o600
+    } else {
+        mode(&fresh(place.path()))
+    };
     assert_eq!(mode(&mine), usual);
     // What is wrong is said, and the name is kept.
     for (name, said) in [
@@ -158,9 +206,15 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
         pty.until_shown("Save as markdown");
         pty.press(&format!("\x15{name}\r"));
         // It goes on in the next line of the frame, beside which the list behind may have its mark.
-        let words =
-            |text: String| text.replace(['│', '▸'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
-        pty.until("the reason", |screen| words(screen.contents()).contains(said));
+        let words = |text: String| {
+            text.replace(['│', '▸'], " ")
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        pty.until("the reason", |screen| {
+            words(screen.contents()).contains(said)
+        });
         pty.press("\x1b");
         pty.until_gone("Save as markdown");
     }
@@ -196,10 +250,15 @@ fn the_mouse_alone_exports_and_can_be_freed() {
     pty.click("enter save");
     pty.until_shown("saved: ");
     let file = only_file(place.path());
-    assert_eq!(timeless(&fs::read_to_string(&file).unwrap()), timeless(&printed("json")));
+    assert_eq!(
+        timeless(&fs::read_to_string(&file).unwrap()),
+        timeless(&printed("json"))
+    );
     pty.asked_for(&file);
     pty.press("m");
-    pty.until("the mouse is free", |screen| screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None);
+    pty.until("the mouse is free", |screen| {
+        screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
+    });
     pty.press("m");
     pty.until("the mouse is back", |screen| {
         screen.mouse_protocol_mode() == vt100::MouseProtocolMode::PressRelease
@@ -208,7 +267,8 @@ fn the_mouse_alone_exports_and_can_be_freed() {
     pty.ends(0);
 }
 
-/// Answers, which not every terminal gives, are never waited for: nothing that asks for one is sent.
+/// Answers, which not every terminal gives, are never waited for: nothing that asks for one is
+/// sent.
 #[test]
 fn nothing_is_asked_of_the_terminal() {
     let place = tempfile::tempdir().unwrap();
@@ -233,7 +293,9 @@ fn nothing_is_asked_of_the_terminal() {
 fn overview(variables: &[(&str, &str)], options: &[&str]) -> (String, String) {
     let place = tempfile::tempdir().unwrap();
     let mut pty = screens(place.path(), variables, options);
-    let shown = pty.until("all is read", |screen| screen.contents().contains("recommended"));
+    let shown = pty.until("all is read", |screen| {
+        screen.contents().contains("recommended")
+    });
     pty.press("q");
     pty.ends(0);
     (shown, pty.written())
@@ -243,29 +305,50 @@ fn overview(variables: &[(&str, &str)], options: &[&str]) -> (String, String) {
 fn without_colours_the_same_words_are_there() {
     let (rich, coloured) = overview(&[], &[]);
     // As a terminal of sixteen colours knows them, which takes the numbers of 256 for blinking.
-    assert!(coloured.contains(";36m") && !coloured.contains("38;5;"), "{coloured:?}");
+    assert!(
+        coloured.contains(";36m") && !coloured.contains("38;5;"),
+        "{coloured:?}"
+    );
     let (plain, written) = overview(&[("NO_COLOR", "1")], &[]);
     assert_eq!(trimmed(&rich), trimmed(&plain));
     let parameters = written.split("\x1b[").skip(1).filter_map(|rest| {
         let end = rest.find(|c: char| c.is_ascii_alphabetic())?;
         rest[end..].starts_with('m').then(|| rest[..end].to_owned())
     });
-    for parameter in parameters.flat_map(|all| all.split(';').map(str::to_owned).collect::<Vec<_>>()) {
+    for parameter in
+        parameters.flat_map(|all| all.split(';').map(str::to_owned).collect::<Vec<_>>())
+    {
         let number: u32 = parameter.parse().unwrap_or(0);
-        assert!(number < 30 || number == 39 || number == 49 || number == 59, "a colour: {number}");
+        assert!(
+            number < 30 || number == 39 || number == 49 || number == 59,
+            "a colour: {number}"
+        );
     }
 }
 
 #[test]
 fn ascii_has_the_same_words() {
     let (rich, _) = overview(&[], &[]);
-    for (variables, options) in [(&[][..], &["--ascii"][..]), (&[("LC_ALL", "C")][..], &[][..])] {
+    for (variables, options) in [
+        (&[][..], &["--ascii"][..]),
+        (&[("LC_ALL", "C")][..], &[][..]),
+    ] {
         let (ascii, written) = overview(variables, options);
         assert!(written.is_ascii(), "{ascii}");
         let words = |text: &str| {
-            let word = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || ",.".contains(c));
-            let text = text.replace('µ', "u").replace('×', "x").replace('↓', "v").replace('✗', "X");
-            text.split_whitespace().filter(word).map(str::to_owned).collect::<Vec<_>>()
+            let word = |word: &&str| {
+                word.chars()
+                    .all(|c| c.is_ascii_alphanumeric() || ",.".contains(c))
+            };
+            let text = text
+                .replace('µ', "u")
+                .replace('×', "x")
+                .replace('↓', "v")
+                .replace('✗', "X");
+            text.split_whitespace()
+                .filter(word)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
         };
         assert_eq!(words(&rich), words(&ascii));
     }
@@ -275,7 +358,11 @@ fn ascii_has_the_same_words() {
 fn a_terminal_without_a_cursor_gets_the_report_as_text() {
     let place = tempfile::tempdir().unwrap();
     let host = capture("ext4-nobarrier.host");
-    let mut pty = Pty::walwise_in(place.path(), &[("TERM", "dumb")], &["--host", host.to_str().unwrap()]);
+    let mut pty = Pty::walwise_in(
+        place.path(),
+        &[("TERM", "dumb")],
+        &["--host", host.to_str().unwrap()],
+    );
     pty.ends(0);
     let written = pty.written().replace("\r\n", "\n");
     let (said, report) = written.split_once('\n').unwrap();
@@ -290,7 +377,11 @@ struct Tmux(PathBuf);
 impl Drop for Tmux {
     fn drop(&mut self) {
         // It has usually ended with its only window.
-        Command::new("tmux").arg("-S").arg(&self.0).arg("kill-server").output_in_time();
+        Command::new("tmux")
+            .arg("-S")
+            .arg(&self.0)
+            .arg("kill-server")
+            .output_in_time();
     }
 }
 
@@ -304,10 +395,18 @@ fn copying_goes_through_tmux() {
         let config = place.path().join("tmux.conf");
         fs::write(&config, format!("{setting}\nset -g exit-empty on\n")).unwrap();
         let host = capture("ext4-nobarrier.host");
-        let command = format!("{} --host {}", env!("CARGO_BIN_EXE_walwise"), host.display());
+        let command = format!(
+            "{} --host {}",
+            env!("CARGO_BIN_EXE_walwise"),
+            host.display()
+        );
         let (socket, config) = (server.0.to_str().unwrap(), config.to_str().unwrap());
-        let mut pty =
-            Pty::program_in(place.path(), &[], "tmux", &["-u", "-S", socket, "-f", config, "new", &command]);
+        let mut pty = Pty::program_in(
+            place.path(),
+            &[],
+            "tmux",
+            &["-u", "-S", socket, "-f", config, "new", &command],
+        );
         pty.until_shown("Fix first");
         pty.press("e\r");
         pty.until("the document", |screen| {
@@ -317,6 +416,10 @@ fn copying_goes_through_tmux() {
         pty.until_shown("clipboard");
         pty.press("q");
         pty.ends(0);
-        assert!(pty.written().contains("\x1b]52;"), "{setting}: {:?}", pty.written());
+        assert!(
+            pty.written().contains("\x1b]52;"),
+            "{setting}: {:?}",
+            pty.written()
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Faults while walwise works: signals at any moment, unmeasurable places, vanishing directories. It ends as
-//! documented, and its scratch file is removed.
+//! Faults while walwise works: signals at any moment, unmeasurable places, vanishing directories.
+//! It ends as documented, and its scratch file is removed.
 
 mod disks;
 mod injected;
@@ -22,7 +22,15 @@ const ENDLESS: &str = "3000";
 fn probers(dir: &Path) -> [Vec<&str>; 2] {
     let dir = dir.to_str().unwrap();
     [
-        vec!["check", dir, "-v", "--format", "json", "--probe-seconds", ENDLESS],
+        vec![
+            "check",
+            dir,
+            "-v",
+            "--format",
+            "json",
+            "--probe-seconds",
+            ENDLESS,
+        ],
         vec!["probe", dir, "--format", "json", "--seconds", ENDLESS],
     ]
 }
@@ -35,14 +43,19 @@ fn json(output: &Output) -> Value {
 /// The one sentence on standard error, behind what was to be written.
 fn complaint(output: &Output) -> String {
     let said = complaints(output);
-    assert!(said.len() == 1 && said[0].starts_with("walwise: "), "{output:?}");
+    assert!(
+        said.len() == 1 && said[0].starts_with("walwise: "),
+        "{output:?}"
+    );
     said[0].clone()
 }
 
 /// Everything on standard error but what was to be written.
 fn complaints(output: &Output) -> Vec<String> {
     let err = stderr(output);
-    let said = err.lines().filter(|line| !line.starts_with("walwise: it writes at most "));
+    let said = err
+        .lines()
+        .filter(|line| !line.starts_with("walwise: it writes at most "));
     said.map(str::to_owned).collect()
 }
 
@@ -51,17 +64,32 @@ fn a_signal_ends_a_probe_and_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("report");
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
-        let saved = ["check", dir.path().to_str().unwrap(), "--probe-seconds", ENDLESS];
+        let saved = [
+            "check",
+            dir.path().to_str().unwrap(),
+            "--probe-seconds",
+            ENDLESS,
+        ];
         let saved = [&saved[..], &["--output", file.to_str().unwrap()]].concat();
         for arguments in probers(dir.path()).into_iter().chain([saved]) {
             let mut running = Running::walwise(&arguments);
             running.probing(dir.path());
             running.signal(signal);
             let output = running.finish();
-            assert_eq!(output.status.code(), Some(128 + signal as i32), "{arguments:?}");
+            assert_eq!(
+                output.status.code(),
+                Some(128 + signal as i32),
+                "{arguments:?}"
+            );
             // A report of half a measurement is none; a measurement is as good as its rounds.
-            assert!(arguments[0] == "probe" || output.stdout.is_empty(), "{output:?}");
-            assert!(complaint(&output).contains("the scratch files are gone"), "{output:?}");
+            assert!(
+                arguments[0] == "probe" || output.stdout.is_empty(),
+                "{output:?}"
+            );
+            assert!(
+                complaint(&output).contains("the scratch files are gone"),
+                "{output:?}"
+            );
             assert_eq!(names(dir.path()), [""; 0], "{arguments:?}");
         }
     }
@@ -72,16 +100,21 @@ fn under_nohup_a_hangup_ends_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let [check, probe] = probers(dir.path()).map(|arguments| {
         let mut command = Command::new("nohup");
-        command
-            .arg(env!("CARGO_BIN_EXE_walwise"))
-            .args(arguments.into_iter().map(|a| if a == ENDLESS { "1" } else { a }));
+        command.arg(env!("CARGO_BIN_EXE_walwise")).args(
+            arguments
+                .into_iter()
+                .map(|a| if a == ENDLESS { "1" } else { a }),
+        );
         let mut running = Running::start(&mut command);
         running.probing(dir.path());
         running.signal(Signal::SIGHUP);
         running.finish()
     });
     assert!(json(&check)["probes"][0]["measurement"].is_object());
-    assert_eq!((probe.status.code(), json(&probe)["cancelled"].as_bool()), (Some(0), Some(false)));
+    assert_eq!(
+        (probe.status.code(), json(&probe)["cancelled"].as_bool()),
+        (Some(0), Some(false))
+    );
 }
 
 #[test]
@@ -108,10 +141,22 @@ fn a_directory_removed_under_the_probe_is_said() {
         let output = running.finish();
         if is_check {
             let report = json(&output);
-            assert!(output.status.code().is_some_and(|code| [0, 3].contains(&code)), "{output:?}");
+            assert!(
+                output
+                    .status
+                    .code()
+                    .is_some_and(|code| [0, 3].contains(&code)),
+                "{output:?}"
+            );
             let warnings = report["warnings"].as_array().unwrap().iter();
-            let said = warnings.filter_map(Value::as_str).find(|w| w.starts_with("not measured to the end"));
-            assert!(said.is_some_and(|w| w.contains("was removed")), "{}", report["warnings"]);
+            let said = warnings
+                .filter_map(Value::as_str)
+                .find(|w| w.starts_with("not measured to the end"));
+            assert!(
+                said.is_some_and(|w| w.contains("was removed")),
+                "{}",
+                report["warnings"]
+            );
         } else {
             assert_eq!(output.status.code(), Some(1));
             assert!(complaint(&output).contains("was removed"));
@@ -126,7 +171,14 @@ fn a_directory_removed_under_a_workload_is_said() {
     let dir = outside.path().join("d");
     for workload in ["segment", "group", "innodb", "files", "entangle", "floor"] {
         std::fs::create_dir(&dir).unwrap();
-        let arguments = ["probe", dir.to_str().unwrap(), "--workload", workload, "--seconds", ENDLESS];
+        let arguments = [
+            "probe",
+            dir.to_str().unwrap(),
+            "--workload",
+            workload,
+            "--seconds",
+            ENDLESS,
+        ];
         let mut running = Running::walwise(arguments);
         running.probing(&dir);
         // It may be making files meanwhile.
@@ -136,6 +188,9 @@ fn a_directory_removed_under_a_workload_is_said() {
         });
         let output = running.finish();
         assert_eq!(output.status.code(), Some(1), "{workload}: {output:?}");
-        assert!(complaint(&output).contains("was removed"), "{workload}: {output:?}");
+        assert!(
+            complaint(&output).contains("was removed"),
+            "{workload}: {output:?}"
+        );
     }
 }

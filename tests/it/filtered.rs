@@ -1,5 +1,6 @@
-//! System calls that are refused, as containers and service managers refuse them: each that walwise makes alone, by strace, and
-//! what Docker's default profile refuses, by a seccomp filter. walwise answers or says what it lacks, and never promises more.
+//! System calls that are refused, as containers and service managers refuse them: each that walwise
+//! makes alone, by strace, and what Docker's default profile refuses, by a seccomp filter. walwise
+//! answers or says what it lacks, and never promises more.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Output};
@@ -13,7 +14,8 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_fi
 use crate::support::deadline::{CommandInTime as _, ThreadInTime as _};
 use crate::support::{stderr, stdout, walwise};
 
-/// Calls that walwise makes, without those that no program starts without, and those of the loader of libraries.
+/// Calls that walwise makes, without those that no program starts without, and those of the loader
+/// of libraries.
 const ALONE: &[&str] = &[
     "statx",
     "statfs",
@@ -52,7 +54,8 @@ const ALONE: &[&str] = &[
     "geteuid",
 ];
 
-/// What the default profile refuses without any capability (docs.docker.com, "Seccomp security profiles for Docker").
+/// What the default profile refuses without any capability (docs.docker.com, "Seccomp security
+/// profiles for Docker").
 const DOCKER: &[i64] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
@@ -98,14 +101,22 @@ const PATIENCE: &str = "60";
 fn answers(output: &Output, without: &str) {
     let (said, lacks) = (stdout(output), stderr(output));
     let code = output.status.code();
-    assert!([0, 1, 3, 4, 5].map(Some).contains(&code), "without {without}: {code:?}\n{said}{lacks}");
+    assert!(
+        [0, 1, 3, 4, 5].map(Some).contains(&code),
+        "without {without}: {code:?}\n{said}{lacks}"
+    );
     assert!(!lacks.contains("panicked"), "without {without}: {lacks}");
-    assert!(!said.is_empty() || !lacks.is_empty(), "without {without} nothing is said");
+    assert!(
+        !said.is_empty() || !lacks.is_empty(),
+        "without {without} nothing is said"
+    );
 }
 
 /// The standing of a report, from its second line.
 fn is_durable(output: &Output) -> bool {
-    stdout(output).lines().any(|line| line.starts_with("DURABLE"))
+    stdout(output)
+        .lines()
+        .any(|line| line.starts_with("DURABLE"))
 }
 
 #[test]
@@ -127,10 +138,21 @@ fn each_call_may_be_refused() {
             "-o",
             "/dev/null",
         ]);
-        command.args(["-e", &format!("trace={call}"), "-e", &format!("inject={call}:error=EPERM")]);
-        let output = command.arg(walwise().get_program()).args(arguments).output_in_time();
+        command.args([
+            "-e",
+            &format!("trace={call}"),
+            "-e",
+            &format!("inject={call}:error=EPERM"),
+        ]);
+        let output = command
+            .arg(walwise().get_program())
+            .args(arguments)
+            .output_in_time();
         answers(&output, call);
-        assert!(is_durable(&whole) || !is_durable(&output), "without {call} it promises more");
+        assert!(
+            is_durable(&whole) || !is_durable(&output),
+            "without {call} it promises more"
+        );
     }
 }
 
@@ -155,10 +177,17 @@ fn a_filter_as_dockers_changes_nothing() {
         };
         thread::scope(|scope| scope.spawn(filtered).join_in_time())
     };
-    let whole = walwise().arg("check").arg(dir.path()).arg("--no-probe").output_in_time();
+    let whole = walwise()
+        .arg("check")
+        .arg(dir.path())
+        .arg("--no-probe")
+        .output_in_time();
     let filtered = run(&["check", "--no-probe"]);
     answers(&filtered, "what Docker refuses");
-    assert_eq!((filtered.status.code(), is_durable(&filtered)), (whole.status.code(), is_durable(&whole)));
+    assert_eq!(
+        (filtered.status.code(), is_durable(&filtered)),
+        (whole.status.code(), is_durable(&whole))
+    );
     let probed = run(&["probe", "--seconds", "0.5"]);
     assert_eq!(probed.status.code(), Some(0), "{}", stderr(&probed));
 }

@@ -1,5 +1,5 @@
-//! Stacks that no kernel makes: cycles, very deep chains, arrays on top of themselves. They end in a report, and no end
-//! of such a stack counts as proven.
+//! Stacks that no kernel makes: cycles, very deep chains, arrays on top of themselves. They end in
+//! a report, and no end of such a stack counts as proven.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,11 @@ fn archive(slaves: &[Vec<usize>]) -> String {
     let mut text = String::from("walwise host 1\n# synthetic: stacks that no kernel makes\n");
     let names: Vec<String> = (0..slaves.len()).map(|n| format!("dm-{n}")).collect();
     let lines = |names: Vec<String>| {
-        if names.is_empty() { ":\n".to_owned() } else { format!("|{}\n", names.join("\n|")) }
+        if names.is_empty() {
+            ":\n".to_owned()
+        } else {
+            format!("|{}\n", names.join("\n|"))
+        }
     };
     text += "read /proc/self/mountinfo\n|20 1 253:0 / / rw - ext4 /dev/dm-0 rw\n|21 20 253:0 / /data rw - ext4 /dev/dm-0 rw\n";
     text += "real-path /data\n:/data\nstat /data\n|mode=16877 uid=0 gid=0 major=253 minor=0 node_major=0 node_minor=0 inode=2 size=4096\n";
@@ -59,9 +63,16 @@ fn ten_thousand_layers_are_walked_and_prove_nothing() {
         let mut facts = collect(&chain(layers));
         let verdicts = judge(&mut facts, false, &Caps::default());
         assert!(!verdicts.is_empty());
-        assert!(verdicts.iter().all(|verdict| verdict.standing.word() == "unproven"));
+        assert!(
+            verdicts
+                .iter()
+                .all(|verdict| verdict.standing.word() == "unproven")
+        );
         assert_eq!(facts.leaves(&Subject::mount("/data")).len(), 1);
-        let is_noted = facts.warnings().iter().any(|note| note.to_string().contains("beyond the bound"));
+        let is_noted = facts
+            .warnings()
+            .iter()
+            .any(|note| note.to_string().contains("beyond the bound"));
         assert_eq!(is_noted, noted, "{layers}");
     }
 }
@@ -82,13 +93,26 @@ fn two_thousand_layers_end_in_a_report() {
     assert!(size < 4 << 20, "{size} bytes");
     // No exit code changes: what is undecided somewhere is undecided in the report.
     let undecided = report["undecided"].as_array().unwrap().iter();
-    assert!(undecided.filter(|finding| finding["rule"] == "layout.scheduler-bfq").count() >= 128);
+    assert!(
+        undecided
+            .filter(|finding| finding["rule"] == "layout.scheduler-bfq")
+            .count()
+            >= 128
+    );
 }
 
 #[test]
 fn a_cycle_ends_in_a_report_and_proves_nothing() {
-    for cycle in [vec![vec![0]], vec![vec![1], vec![0]], vec![vec![1], vec![2, 1], vec![0]]] {
-        assert_eq!(verdict(&checked(&cycle), "/data".as_ref()), Some("unproven"), "{cycle:?}");
+    for cycle in [
+        vec![vec![0]],
+        vec![vec![1], vec![0]],
+        vec![vec![1], vec![2, 1], vec![0]],
+    ] {
+        assert_eq!(
+            verdict(&checked(&cycle), "/data".as_ref()),
+            Some("unproven"),
+            "{cycle:?}"
+        );
     }
 }
 

@@ -1,5 +1,5 @@
-//! Recorded machines (`tests/hosts/*.host`): the recorded answers lead to the same findings everywhere. Each file names
-//! its origin in its first lines.
+//! Recorded machines (`tests/hosts/*.host`): the recorded answers lead to the same findings
+//! everywhere. Each file names its origin in its first lines.
 
 use serde_json::Value;
 
@@ -33,12 +33,19 @@ fn checked_at(name: &str, target: &str) -> Value {
 
 /// Every recorded host.
 fn names() -> Vec<String> {
-    files().iter().map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+    files()
+        .iter()
+        .map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect()
 }
 
 fn explained(name: &str, rule: &str) -> String {
     let path = host(name);
-    stdout(&walwise().args(["explain", rule, "/data", "--host", path.to_str().unwrap()]).output_in_time())
+    stdout(
+        &walwise()
+            .args(["explain", rule, "/data", "--host", path.to_str().unwrap()])
+            .output_in_time(),
+    )
 }
 
 #[test]
@@ -48,12 +55,23 @@ fn every_host_says_where_it_comes_from_and_can_be_read_whole() {
         let text = std::fs::read_to_string(&path).unwrap();
         let comment = text.lines().nth(1).unwrap_or_default();
         let kinds = ["# real:", "# adapted:", "# synthetic:"];
-        assert!(kinds.iter().any(|kind| comment.starts_with(kind)), "{name}: {comment}");
+        assert!(
+            kinds.iter().any(|kind| comment.starts_with(kind)),
+            "{name}: {comment}"
+        );
         let (_, report) = check_json(&["--host", path.to_str().unwrap()]);
-        let warnings: Vec<&str> =
-            report["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap()).collect();
-        // A capture warns of a file system that does not answer, and of a server that only a container sees.
-        let expected = ["no answer within", "server runs where other file systems are mounted"];
+        let warnings: Vec<&str> = report["warnings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|warning| warning.as_str().unwrap())
+            .collect();
+        // A capture warns of a file system that does not answer, and of a server that only a
+        // container sees.
+        let expected = [
+            "no answer within",
+            "server runs where other file systems are mounted",
+        ];
         let known = |warning: &&str| expected.iter().any(|words| warning.contains(words));
         assert!(warnings.iter().all(known), "{name}: {warnings:?}");
     }
@@ -62,23 +80,44 @@ fn every_host_says_where_it_comes_from_and_can_be_read_whole() {
 #[test]
 fn an_old_e2fsprogs_beside_a_kernel_that_could_means_no_fast_commit() {
     let (_, report) = checked("alinux3-old-e2fsprogs");
-    assert_eq!(outcome(&report, "ext4.fast-commit-option", "target /data"), Some("does-not-apply"));
-    assert_eq!(outcome(&report, "ext4.fast-commit-tools-too-old", "target /data"), Some("applies"));
+    assert_eq!(
+        outcome(&report, "ext4.fast-commit-option", "target /data"),
+        Some("does-not-apply")
+    );
+    assert_eq!(
+        outcome(&report, "ext4.fast-commit-tools-too-old", "target /data"),
+        Some("applies")
+    );
     let advice = report["plans"].to_string();
     assert!(!advice.contains("-O fast_commit"), "{advice}");
     let why = explained("alinux3-old-e2fsprogs", "ext4.fast-commit-option");
-    assert!(why.contains("e2fsprogs.version") && why.contains("1.45.6"), "the reason names the tool: {why}");
+    assert!(
+        why.contains("e2fsprogs.version") && why.contains("1.45.6"),
+        "the reason names the tool: {why}"
+    );
 }
 
 #[test]
 fn nobarrier_on_xfs_in_the_fstab_of_el8_is_critical_although_the_number_is_below_4_19() {
     let (code, report) = checked("el8-xfs-nobarrier");
-    assert_eq!(outcome(&report, "boot.refused-option", "boot /data"), Some("applies"));
-    assert_eq!(outcome(&report, "boot.refused-option", "boot /"), Some("does-not-apply"));
+    assert_eq!(
+        outcome(&report, "boot.refused-option", "boot /data"),
+        Some("applies")
+    );
+    assert_eq!(
+        outcome(&report, "boot.refused-option", "boot /"),
+        Some("does-not-apply")
+    );
     assert_eq!(code, 3);
     let steps = report["plans"][0]["steps"].as_array().unwrap();
-    let step = steps.iter().find(|step| step["advice"]["setting"] == "boot.options").unwrap();
-    assert_eq!((&step["level"], &step["result"]), (&"critical".into(), &"noatime".into()));
+    let step = steps
+        .iter()
+        .find(|step| step["advice"]["setting"] == "boot.options")
+        .unwrap();
+    assert_eq!(
+        (&step["level"], &step["result"]),
+        (&"critical".into(), &"noatime".into())
+    );
 }
 
 #[test]
@@ -91,8 +130,14 @@ fn el9_is_not_all_undecided() {
         all += open + tally["applies"].as_u64().unwrap();
         all += tally["does_not_apply"].as_array().unwrap().len() as u64;
     }
-    assert!(undecided * 5 < all, "more than a fifth of {all} is undecided");
-    assert_eq!(outcome(&report, "boot.refused-option", "boot /data"), Some("does-not-apply"));
+    assert!(
+        undecided * 5 < all,
+        "more than a fifth of {all} is undecided"
+    );
+    assert_eq!(
+        outcome(&report, "boot.refused-option", "boot /data"),
+        Some("does-not-apply")
+    );
     assert_eq!(code, 0);
 }
 
@@ -100,7 +145,9 @@ fn el9_is_not_all_undecided() {
 fn the_text_report_of_a_recorded_host() {
     let path = host("el8-xfs-nobarrier");
     let path = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap();
-    let output = walwise().args(["check", "-v", "/data", "--host", path.to_str().unwrap()]).output_in_time();
+    let output = walwise()
+        .args(["check", "-v", "/data", "--host", path.to_str().unwrap()])
+        .output_in_time();
     insta::with_settings!({filters => vec![(r"20\d\d-\d\d-\d\dT[\d:]+Z, \d+ rules \(pack [^)]*\)", "[when], [so many] rules")]}, {
         insta::assert_snapshot!(stdout(&output));
     });

@@ -1,5 +1,6 @@
-//! The report as one page, read by a parser and a browser of others: nothing in it runs or asks for anything, the report
-//! inside is the report, what strangers named stays text, and everything found can be read.
+//! The report as one page, read by a parser and a browser of others: nothing in it runs or asks for
+//! anything, the report inside is the report, what strangers named stays text, and everything found
+//! can be read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,10 @@ use crate::support::{run, stderr, stdout, walwise};
 
 fn report(host: &str, target: Option<&str>) -> Report {
     let host = RecordedHost::parse(&fs::read(file(host)).unwrap()).unwrap();
-    let request = Request { target: target.map(Into::into), ..Request::default() };
+    let request = Request {
+        target: target.map(Into::into),
+        ..Request::default()
+    };
     Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }
 
@@ -40,8 +44,11 @@ fn parsed(page: &str) -> Value {
     let place = tempfile::tempdir().unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/html/parse.py");
     let file = written(place.path(), page);
-    serde_json::from_str(&run("/usr/bin/python3", &[script.to_str().unwrap(), file.to_str().unwrap()]))
-        .unwrap()
+    serde_json::from_str(&run(
+        "/usr/bin/python3",
+        &[script.to_str().unwrap(), file.to_str().unwrap()],
+    ))
+    .unwrap()
 }
 
 /// All in one line, with one blank between words.
@@ -54,7 +61,9 @@ const MOST: usize = 100_000;
 
 /// How many bytes a page has beside the report inside.
 fn shown(page: &str) -> usize {
-    let (before, inside) = page.split_once("<script type=\"application/json\"").unwrap();
+    let (before, inside) = page
+        .split_once("<script type=\"application/json\"")
+        .unwrap();
     let (_, behind) = inside.split_once("</script>").unwrap();
     before.len() + behind.len()
 }
@@ -66,21 +75,35 @@ fn the_page_of_a_trial_runs_nothing_and_holds_its_record() {
     let page = html::trial::render(&record);
     let found = parsed(&page);
     is_inert(&found);
-    let [inside] = found["inside"].as_array().unwrap().as_slice() else { panic!("one record") };
-    assert_eq!(TrialRecord::parse(inside.as_str().unwrap()).unwrap(), record);
-    assert!(shown(&page) <= MOST, "{} bytes beside the record", shown(&page));
+    let [inside] = found["inside"].as_array().unwrap().as_slice() else {
+        panic!("one record")
+    };
+    assert_eq!(
+        TrialRecord::parse(inside.as_str().unwrap()).unwrap(),
+        record
+    );
+    assert!(
+        shown(&page) <= MOST,
+        "{} bytes beside the record",
+        shown(&page)
+    );
 }
 
 /// A host that was measured has the most charts.
 #[test]
 fn the_page_of_a_measured_host_is_small() {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/report.html")).unwrap();
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/report.html"))
+        .unwrap();
     assert!(page.matches("<figure>").count() >= 4);
-    assert!(shown(&page) <= MOST, "{} bytes beside the report", shown(&page));
+    assert!(
+        shown(&page) <= MOST,
+        "{} bytes beside the report",
+        shown(&page)
+    );
 }
 
-/// The page costs a small multiple of its JSON. Both are made in turn and the fastest of each counts, so that the load of the
-/// machine does not.
+/// The page costs a small multiple of its JSON. Both are made in turn and the fastest of each
+/// counts, so that the load of the machine does not.
 #[test]
 fn a_page_is_made_about_as_fast_as_its_json() {
     let timed = |make: &dyn Fn() -> String| {
@@ -112,7 +135,10 @@ fn is_inert(found: &Value) {
         serde_json::json!(["default-src 'none'; style-src 'unsafe-inline'; img-src data:"])
     );
     let style = found["style"].as_str().unwrap();
-    assert!(!style.contains("url(") && !style.contains("@import"), "{style}");
+    assert!(
+        !style.contains("url(") && !style.contains("@import"),
+        "{style}"
+    );
 }
 
 #[test]
@@ -123,16 +149,33 @@ fn nothing_runs_or_asks_and_the_report_inside_is_the_report() {
         let page = page(&report);
         let found = parsed(&page);
         is_inert(&found);
-        let [inside] = found["inside"].as_array().unwrap().as_slice() else { panic!("{situation}") };
+        let [inside] = found["inside"].as_array().unwrap().as_slice() else {
+            panic!("{situation}")
+        };
         let inside: Value = serde_json::from_str(inside.as_str().unwrap()).unwrap();
         let plain: Value = serde_json::from_str(&json::render(&report)).unwrap();
         assert!(inside == plain, "{situation}");
-        let headings: Vec<u64> =
-            found["headings"].as_array().unwrap().iter().map(|level| level.as_u64().unwrap()).collect();
-        assert_eq!(headings.iter().filter(|level| **level == 1).count(), 1, "{situation}");
-        assert!(headings.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{situation}: {headings:?}");
+        let headings: Vec<u64> = found["headings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|level| level.as_u64().unwrap())
+            .collect();
+        assert_eq!(
+            headings.iter().filter(|level| **level == 1).count(),
+            1,
+            "{situation}"
+        );
+        assert!(
+            headings.windows(2).all(|pair| pair[1] <= pair[0] + 1),
+            "{situation}: {headings:?}"
+        );
         let most = MOST * report.targets.len().max(1);
-        assert!(shown(&page) <= most, "{situation}: {} bytes beside the report", shown(&page));
+        assert!(
+            shown(&page) <= most,
+            "{situation}: {} bytes beside the report",
+            shown(&page)
+        );
     }
 }
 
@@ -215,8 +258,14 @@ fn two_hundred_hostile_names_stay_text() {
 fn a_browser_without_pictures_shows_every_finding() {
     let place = tempfile::tempdir().unwrap();
     let all = files();
-    let all = all.iter().map(|file| (file.file_stem().unwrap().to_str().unwrap(), None));
-    for (situation, target) in SITUATIONS.map(|(_, host, target)| (host, target)).into_iter().chain(all) {
+    let all = all
+        .iter()
+        .map(|file| (file.file_stem().unwrap().to_str().unwrap(), None));
+    for (situation, target) in SITUATIONS
+        .map(|(_, host, target)| (host, target))
+        .into_iter()
+        .chain(all)
+    {
         let report = report(situation, target);
         let file = written(place.path(), &page(&report));
         let dump = run(
@@ -235,16 +284,35 @@ fn a_browser_without_pictures_shows_every_finding() {
             ],
         );
         let dump = flat(&dump);
-        for finding in report.findings.iter().filter(|finding| finding.outcome != Outcome::DoesNotApply) {
-            assert!(dump.contains(&flat(&finding.title)), "{situation}: {}\n{dump}", finding.title);
-            assert!(dump.contains(&*finding.rule), "{situation}: {}", finding.rule);
+        for finding in report
+            .findings
+            .iter()
+            .filter(|finding| finding.outcome != Outcome::DoesNotApply)
+        {
+            assert!(
+                dump.contains(&flat(&finding.title)),
+                "{situation}: {}\n{dump}",
+                finding.title
+            );
+            assert!(
+                dump.contains(&*finding.rule),
+                "{situation}: {}",
+                finding.rule
+            );
         }
         for verdict in &report.verdicts {
-            assert!(dump.contains(&flat(&verdict.sentence)), "{situation}: {}", verdict.sentence);
+            assert!(
+                dump.contains(&flat(&verdict.sentence)),
+                "{situation}: {}",
+                verdict.sentence
+            );
         }
         for verdict in &report.verdicts {
             let title = "The way of a commit's flush";
-            assert!(verdict.flush_path.is_empty() || dump.contains(title), "{situation}");
+            assert!(
+                verdict.flush_path.is_empty() || dump.contains(title),
+                "{situation}"
+            );
         }
         assert!(
             !dump.contains("\"schema\"") && !dump.contains("CDATA"),
@@ -253,20 +321,31 @@ fn a_browser_without_pictures_shows_every_finding() {
     }
 }
 
-/// From the command to the file and back: what is shown is what was written, and nothing differs from it.
+/// From the command to the file and back: what is shown is what was written, and nothing differs
+/// from it.
 #[test]
 fn what_was_mailed_is_read_back() {
     let place = tempfile::tempdir().unwrap();
     let host = file("loop-over-nobarrier");
     let of_host = |arguments: &[&str]| {
-        let output =
-            walwise().args(arguments).args(["--fail-on", "never", "--host"]).arg(&host).output_in_time();
+        let output = walwise()
+            .args(arguments)
+            .args(["--fail-on", "never", "--host"])
+            .arg(&host)
+            .output_in_time();
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
     };
-    let page = written(place.path(), &of_host(&["check", "/data", "--format", "html"]));
+    let page = written(
+        place.path(),
+        &of_host(&["check", "/data", "--format", "html"]),
+    );
     let show = |arguments: &[&str]| {
-        let output = walwise().arg("show").arg(&page).args(arguments).output_in_time();
+        let output = walwise()
+            .arg("show")
+            .arg(&page)
+            .args(arguments)
+            .output_in_time();
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
     };
@@ -276,13 +355,24 @@ fn what_was_mailed_is_read_back() {
     plain["when"] = shown["when"].clone();
     assert!(shown == plain);
     assert!(show(&[]).contains("AT RISK: "), "{}", show(&[]));
-    let compared =
-        of_host(&["check", "/data", "-v", "--format", "json", "--baseline", page.to_str().unwrap()]);
+    let compared = of_host(&[
+        "check",
+        "/data",
+        "-v",
+        "--format",
+        "json",
+        "--baseline",
+        page.to_str().unwrap(),
+    ]);
     let compared: Value = serde_json::from_str(&compared).unwrap();
     assert_eq!(compared["baseline"]["facts"], serde_json::json!([]));
     assert_eq!(compared["baseline"]["remarks"], serde_json::json!([]));
     let other = written(place.path(), "<html><script>{}</script>");
     let output = walwise().arg("show").arg(other).output_in_time();
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
-    assert!(stderr(&output).contains("this is no report of walwise"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("this is no report of walwise"),
+        "{}",
+        stderr(&output)
+    );
 }

@@ -1,7 +1,8 @@
-//! Advice that removes flushes, from facts to plan: in the whole program it appears for exactly the machines that its
-//! specification allows, and no built-in rule has another way to lose data.
+//! Advice that removes flushes, from facts to plan: in the whole program it appears for exactly the
+//! machines that its specification allows, and no built-in rule has another way to lose data.
 //!
-//! crates/judge/src/durability/tests/interlock enumerates the combinations in which the interlock itself opens.
+//! crates/judge/src/durability/tests/interlock enumerates the combinations in which the interlock
+//! itself opens.
 
 use walwise_judge::durability::{Caps, judge};
 use walwise_judge::rules::model::ChangeSpec;
@@ -17,8 +18,9 @@ mod pages;
 /// The only rule that may give such advice.
 const RULE: &str = "barrier.option-behind-battery";
 
-/// Values that lose committed data, by setting: from the product's list and the manuals of servers and file systems.
-/// They include settings that no rule can name yet, so that these are guarded from the first day.
+/// Values that lose committed data, by setting: from the product's list and the manuals of servers
+/// and file systems. They include settings that no rule can name yet, so that these are guarded
+/// from the first day.
 const LOSING: &[(&str, &[&str])] = &[
     (
         "mount.options",
@@ -63,7 +65,10 @@ const LOSING: &[(&str, &[&str])] = &[
     ("mysql.innodb_flush_log_at_trx_commit", &["0", "2"]),
     ("mysql.sync_binlog", &["0"]),
     ("mysql.innodb_checksum_algorithm", &["none", "strict_none"]),
-    ("mysql.innodb_flush_method", &["nosync", "O_DIRECT_NO_FSYNC", "littlesync"]),
+    (
+        "mysql.innodb_flush_method",
+        &["nosync", "O_DIRECT_NO_FSYNC", "littlesync"],
+    ),
 ];
 
 /// The same in commands, whatever the name of the setting.
@@ -92,7 +97,9 @@ const LOSING_COMMANDS: &[&str] = &[
 #[test]
 fn the_settings_know_what_loses_data() {
     for (name, words) in LOSING {
-        let Some(setting) = settings::find(name) else { continue };
+        let Some(setting) = settings::find(name) else {
+            continue;
+        };
         for word in *words {
             assert!(setting.can_lose(&[(*word).to_owned()]), "{name} {word}");
         }
@@ -100,7 +107,10 @@ fn the_settings_know_what_loses_data() {
 }
 
 fn loses(setting: &str, values: &[String]) -> bool {
-    let words = LOSING.iter().find(|(name, _)| *name == setting).map_or(&[][..], |(_, words)| words);
+    let words = LOSING
+        .iter()
+        .find(|(name, _)| *name == setting)
+        .map_or(&[][..], |(_, words)| words);
     values.iter().any(|value| words.contains(&value.as_str()))
 }
 
@@ -122,11 +132,15 @@ fn no_builtin_rule_can_lose_data_but_one() {
                     );
                     loses(name, change.values())
                 }
-                // What the table of features has mkfs leave out is never the journal: crates/judge/src/validity/tests.
-                ChangeSpec::AddFrom(fact) if name == "mkfs.features" && fact.name.ends_with("_leave_out") => {
+                // What the table of features has mkfs leave out is never the journal:
+                // crates/judge/src/validity/tests.
+                ChangeSpec::AddFrom(fact)
+                    if name == "mkfs.features" && fact.name.ends_with("_leave_out") =>
+                {
                     false
                 }
-                // What a fact says could be anything, so no setting that can lose data is set from one.
+                // What a fact says could be anything, so no setting that can lose data is set from
+                // one.
                 ChangeSpec::SetFrom(_) | ChangeSpec::AddFrom(_) => {
                     assert!(!listed, "{}: {name} is set from a fact", rule.id);
                     false
@@ -134,7 +148,10 @@ fn no_builtin_rule_can_lose_data_but_one() {
                 ChangeSpec::RemoveFrom(_) => false,
             };
             // A comment may name what a command takes away.
-            let commands = advice.apply.iter().map(walwise_judge::rules::Template::source);
+            let commands = advice
+                .apply
+                .iter()
+                .map(walwise_judge::rules::Template::source);
             let by_command = commands
                 .map(|text| text.split('#').next().unwrap_or_default().to_owned())
                 .any(|command| LOSING_COMMANDS.iter().any(|word| command.contains(word)));
@@ -146,18 +163,47 @@ fn no_builtin_rule_can_lose_data_but_one() {
     assert_eq!(losing, [(RULE.to_owned(), "data-loss-if-wrong")]);
 }
 
-/// Facts that decide it, each with all values that it can take, unknown included, and those that allow it.
+/// Facts that decide it, each with all values that it can take, unknown included, and those that
+/// allow it.
 const DECIDING: &[(&str, &[&str], &[&str])] = &[
     (
         "controller.battery",
         &["healthy"],
-        &["charging", "learning", "degraded", "failed", "absent", "unreadable", "?"],
+        &[
+            "charging",
+            "learning",
+            "degraded",
+            "failed",
+            "absent",
+            "unreadable",
+            "?",
+        ],
     ),
-    ("controller.policy", &["write back"], &["write through", "always write back", "?"]),
-    ("controller.policy_in_force", &["write back"], &["write through", "?"]),
-    ("controller.on_battery_failure", &["write through"], &["stays", "?"]),
-    ("controller.disk_cache", &["off"], &["on", "disk default", "?"]),
-    ("device.kind", &["disk"], &["zvol", "zram", "ram", "other", "?"]),
+    (
+        "controller.policy",
+        &["write back"],
+        &["write through", "always write back", "?"],
+    ),
+    (
+        "controller.policy_in_force",
+        &["write back"],
+        &["write through", "?"],
+    ),
+    (
+        "controller.on_battery_failure",
+        &["write through"],
+        &["stays", "?"],
+    ),
+    (
+        "controller.disk_cache",
+        &["off"],
+        &["on", "disk default", "?"],
+    ),
+    (
+        "device.kind",
+        &["disk"],
+        &["zvol", "zram", "ram", "other", "?"],
+    ),
     (
         "device.transport",
         &["megaraid", "raid"],
@@ -180,15 +226,39 @@ const DECIDING: &[(&str, &[&str], &[&str])] = &[
         ],
     ),
     ("device.fabric", &["?"], &["iscsi", "fibre channel"]),
-    ("device.write_cache", &["write back"], &["write through", "?"]),
-    ("device.cache_type", &["write back", "write through", "none", "?"], &[]),
+    (
+        "device.write_cache",
+        &["write back"],
+        &["write through", "?"],
+    ),
+    (
+        "device.cache_type",
+        &["write back", "write through", "none", "?"],
+        &[],
+    ),
     ("device.drive_cache", &["on", "off", "?"], &[]),
     ("device.ephemeral", &["false"], &["true", "?"]),
-    ("nvme.critical_warning", &["", "?", "temperature"], &["memory backup failed", "read-only"]),
+    (
+        "nvme.critical_warning",
+        &["", "?", "temperature"],
+        &["memory backup failed", "read-only"],
+    ),
     // A drive's capacitor is never the battery: it opens nothing.
-    ("nvme.capacitor", &["healthy", "degraded", "absent", "unreadable", "?"], &["failed"]),
-    ("mount.class", &["block"], &["network", "memory", "fuse", "overlay", "zfs", "other", "?"]),
-    ("mount.fstype", &["ext4"], &["ext3", "xfs", "btrfs", "f2fs", "?"]),
+    (
+        "nvme.capacitor",
+        &["healthy", "degraded", "absent", "unreadable", "?"],
+        &["failed"],
+    ),
+    (
+        "mount.class",
+        &["block"],
+        &["network", "memory", "fuse", "overlay", "zfs", "other", "?"],
+    ),
+    (
+        "mount.fstype",
+        &["ext4"],
+        &["ext3", "xfs", "btrfs", "f2fs", "?"],
+    ),
     // An option that stands there without effect need not be added.
     ("mount.barrier", &["on"], &["off", "no effect", "?"]),
     ("ext4.journal", &["true"], &["false", "?"]),
@@ -211,11 +281,18 @@ fn start() -> Machine {
 fn offered(report: &Report) -> Vec<String> {
     let mut found = Vec::new();
     for plan in &report.plans {
-        for (step, part) in
-            plan.steps.iter().map(|s| (s, "step")).chain(plan.options.iter().map(|o| (o, "option")))
+        for (step, part) in plan
+            .steps
+            .iter()
+            .map(|s| (s, "step"))
+            .chain(plan.options.iter().map(|o| (o, "option")))
         {
             if loses(step.advice.setting.name, step.advice.change.values()) {
-                found.push(format!("{part} {} by {}", step.advice.change.words(), step.rules.join(" ")));
+                found.push(format!(
+                    "{part} {} by {}",
+                    step.advice.change.words(),
+                    step.rules.join(" ")
+                ));
             }
         }
     }
@@ -224,7 +301,9 @@ fn offered(report: &Report) -> Vec<String> {
 
 fn in_findings(findings: &[Finding]) -> usize {
     let advice = findings.iter().flat_map(|finding| &finding.advice);
-    advice.filter(|advice| loses(advice.setting.name, advice.change.values())).count()
+    advice
+        .filter(|advice| loses(advice.setting.name, advice.change.values()))
+        .count()
 }
 
 #[test]
@@ -236,10 +315,16 @@ fn the_whole_program_offers_it_for_every_allowed_value_and_no_other() {
             for value in *values {
                 let report = start().with(fact, value).report(true);
                 assert_eq!(offered(&report), expect, "{fact} = {value}");
-                assert_eq!(in_findings(&report.findings), expect.len(), "{fact} = {value}");
+                assert_eq!(
+                    in_findings(&report.findings),
+                    expect.len(),
+                    "{fact} = {value}"
+                );
                 for format in [Format::Script, Format::Fstab, Format::Udev] {
                     let pasted = format.render(&report).unwrap();
-                    let mut active = pasted.lines().filter(|line| !line.trim_start().starts_with('#'));
+                    let mut active = pasted
+                        .lines()
+                        .filter(|line| !line.trim_start().starts_with('#'));
                     assert!(!active.any(|line| line.contains("nobarrier")), "{pasted}");
                 }
                 seen += 1;
@@ -252,11 +337,20 @@ fn the_whole_program_offers_it_for_every_allowed_value_and_no_other() {
 #[test]
 fn no_assumed_fact_and_no_other_host_brings_it_about() {
     assert_eq!(offered(&start().report(true)).len(), 1);
-    assert_eq!(offered(&start().report(false)).len(), 0, "a capture of another host");
+    assert_eq!(
+        offered(&start().report(false)).len(),
+        0,
+        "a capture of another host"
+    );
     for (fact, allowed, _) in DECIDING {
         // Those that decide nothing while they say nothing against it.
-        let idle =
-            ["device.cache_type", "device.drive_cache", "device.fabric", "nvme.capacitor"].contains(fact);
+        let idle = [
+            "device.cache_type",
+            "device.drive_cache",
+            "device.fabric",
+            "nvme.capacitor",
+        ]
+        .contains(fact);
         for value in allowed.iter().filter(|value| !idle && **value != "?") {
             let report = start().with(fact, &format!("~{value}")).report(true);
             assert_eq!(offered(&report), [""; 0], "{fact} = {value}, assumed");
@@ -274,15 +368,23 @@ fn no_pair_of_deviations_brings_it_about() {
     let losing: Vec<_> = rules
         .rules()
         .iter()
-        .filter(|rule| rule.advise.iter().any(|advice| can_lose(&advice.change, advice.setting.name)))
+        .filter(|rule| {
+            rule.advise
+                .iter()
+                .any(|advice| can_lose(&advice.change, advice.setting.name))
+        })
         .collect();
     assert_eq!(losing.len(), 1);
-    let values =
-        |(fact, allowed, other): &(&'static str, &'static [&'static str], &'static [&'static str])| {
-            let fact = *fact;
-            let fine = allowed.iter().map(move |value| (fact, *value, true));
-            fine.chain(other.iter().map(move |value| (fact, *value, false))).collect::<Vec<_>>()
-        };
+    let values = |(fact, allowed, other): &(
+        &'static str,
+        &'static [&'static str],
+        &'static [&'static str],
+    )| {
+        let fact = *fact;
+        let fine = allowed.iter().map(move |value| (fact, *value, true));
+        fine.chain(other.iter().map(move |value| (fact, *value, false)))
+            .collect::<Vec<_>>()
+    };
     let all: Vec<_> = DECIDING.iter().flat_map(values).collect();
     for (i, a) in all.iter().enumerate() {
         let first = start().with(a.0, a.1);
@@ -291,11 +393,30 @@ fn no_pair_of_deviations_brings_it_about() {
             judge(&mut facts, true, &Caps::default());
             let findings: Vec<Finding> = losing
                 .iter()
-                .flat_map(|rule| subjects(rule, &facts).into_iter().map(|on| (*rule, on)).collect::<Vec<_>>())
+                .flat_map(|rule| {
+                    subjects(rule, &facts)
+                        .into_iter()
+                        .map(|on| (*rule, on))
+                        .collect::<Vec<_>>()
+                })
                 .filter(|(_, on)| on.scope() == Scope::Target)
-                .map(|(rule, on)| evaluate_one(rule, &facts, &on, Circumstances { live: true, traced: true }))
+                .map(|(rule, on)| {
+                    evaluate_one(
+                        rule,
+                        &facts,
+                        &on,
+                        Circumstances {
+                            live: true,
+                            traced: true,
+                        },
+                    )
+                })
                 .collect();
-            assert_eq!(in_findings(&findings), usize::from(a.2 && b.2), "{a:?} {b:?}");
+            assert_eq!(
+                in_findings(&findings),
+                usize::from(a.2 && b.2),
+                "{a:?} {b:?}"
+            );
         }
     }
 }

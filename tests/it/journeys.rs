@@ -1,5 +1,5 @@
-//! Journeys through the real program in a real terminal: the visible screens, and the restored state of terminal and
-//! directories at the end, which [`Pty::ends`] checks for all of them.
+//! Journeys through the real program in a real terminal: the visible screens, and the restored
+//! state of terminal and directories at the end, which [`Pty::ends`] checks for all of them.
 
 mod failures;
 mod inputs;
@@ -32,7 +32,9 @@ fn path(directory: &tempfile::TempDir) -> &str {
 
 /// A recorded machine.
 fn capture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/hosts")
+        .join(name)
 }
 
 /// Confirms a probe and waits until it measures.
@@ -46,7 +48,9 @@ fn probing(data: &Path) -> Pty {
 fn start_probe(pty: &mut Pty) {
     pty.until("all is read and nothing runs", |screen| {
         let shown = screen.contents();
-        shown.contains("p measures it") || shown.contains("recommended") || shown.contains("rounds in")
+        shown.contains("p measures it")
+            || shown.contains("recommended")
+            || shown.contains("rounds in")
     });
     pty.press("p");
     let asked = pty.until_shown("y start");

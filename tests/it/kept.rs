@@ -1,5 +1,5 @@
-//! What walwise promises to read for ever (docs/USE.md): the captures and reports in `tests/kept`, as the release of that
-//! name made them. They are never renewed; another format adds a directory.
+//! What walwise promises to read for ever (docs/USE.md): the captures and reports in `tests/kept`,
+//! as the release of that name made them. They are never renewed; another format adds a directory.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,10 @@ use crate::support::check_json;
 /// The directories, one for each release that changed a format.
 fn releases() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kept");
-    let mut releases: Vec<PathBuf> =
-        std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut releases: Vec<PathBuf> = std::fs::read_dir(root)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     releases.sort();
     releases
 }
@@ -17,23 +19,36 @@ fn releases() -> Vec<PathBuf> {
 #[test]
 fn captures_and_reports_of_former_releases_are_read() {
     let releases = releases();
-    assert!(releases.iter().any(|release| release.ends_with("0.1")), "{releases:?}");
+    assert!(
+        releases.iter().any(|release| release.ends_with("0.1")),
+        "{releases:?}"
+    );
     for release in releases {
         let file = |name: &str| release.join(name).to_str().unwrap().to_owned();
         let (capture, report) = (file("this.host"), file("this.json"));
-        let before: serde_json::Value = serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
+        let before: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&report).unwrap()).unwrap();
 
         let (code, now) = check_json(&["--host", &capture, "--baseline", &report]);
         assert!([0, 3, 4, 5].contains(&code), "{release:?}: {code}");
         // Neither has a line or a part that could not be read.
         assert_eq!(now["warnings"], before["warnings"], "{release:?}");
-        assert_eq!(now["host"]["kernel"], before["host"]["kernel"], "{release:?}");
+        assert_eq!(
+            now["host"]["kernel"], before["host"]["kernel"],
+            "{release:?}"
+        );
         let verdicts = |report: &serde_json::Value| {
             let verdicts = report["verdicts"].as_array().unwrap();
-            verdicts.iter().map(|one| (one["target"].clone(), one["standing"].clone())).collect::<Vec<_>>()
+            verdicts
+                .iter()
+                .map(|one| (one["target"].clone(), one["standing"].clone()))
+                .collect::<Vec<_>>()
         };
         assert_eq!(verdicts(&now), verdicts(&before), "{release:?}");
-        assert_eq!(now["baseline"]["before"]["when"], before["when"], "{release:?}");
+        assert_eq!(
+            now["baseline"]["before"]["when"], before["when"],
+            "{release:?}"
+        );
         assert_eq!(now["baseline"]["same_host"], true, "{release:?}");
     }
 }

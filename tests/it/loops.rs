@@ -1,5 +1,5 @@
-//! The whole program on real file systems: facts compared with the system's own tools, verdicts, exit codes, advice
-//! that mounts, and a free disk from plan to mount.
+//! The whole program on real file systems: facts compared with the system's own tools, verdicts,
+//! exit codes, advice that mounts, and a free disk from plan to mount.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,52 +14,84 @@ use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{self, Loop, Mounted, unmount};
 use crate::support::{check_json, evidence, fact, outcome, run, stderr, stdout, verdict, walwise};
 
-/// The loop disks of these tests stand on this machine's own disk: what is beneath decides parts of the verdict.
+/// The loop disks of these tests stand on this machine's own disk: what is beneath decides parts of
+/// the verdict.
 fn without_probe(point: &Path) -> (i32, Value) {
     check_json(&[point.to_str().unwrap(), "--no-probe"])
 }
 
 fn words(text: &str) -> BTreeSet<String> {
-    text.trim().split(',').map(str::to_owned).filter(|w| !w.is_empty()).collect()
+    text.trim()
+        .split(',')
+        .map(str::to_owned)
+        .filter(|w| !w.is_empty())
+        .collect()
 }
 
 fn list(value: Option<&Value>) -> BTreeSet<String> {
     let list = value.and_then(Value::as_array).expect("a known list");
-    list.iter().map(|v| v.as_str().unwrap().to_owned()).collect()
+    list.iter()
+        .map(|v| v.as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Facts of a mount equal what findmnt says.
 fn agrees_with_findmnt(report: &Value, mounted: &Mounted) {
     let subject = format!("mount {}", mounted.path());
-    for (column, name) in [("FSTYPE", "mount.fstype"), ("SOURCE", "mount.source"), ("TARGET", "mount.point")]
-    {
+    for (column, name) in [
+        ("FSTYPE", "mount.fstype"),
+        ("SOURCE", "mount.source"),
+        ("TARGET", "mount.point"),
+    ] {
         let theirs = run("findmnt", &["-no", column, mounted.path()]);
-        assert_eq!(fact(report, &subject, name).unwrap(), theirs.trim(), "{name}");
+        assert_eq!(
+            fact(report, &subject, name).unwrap(),
+            theirs.trim(),
+            "{name}"
+        );
     }
-    for (column, name) in [("VFS-OPTIONS", "mount.options"), ("FS-OPTIONS", "mount.super_options")] {
+    for (column, name) in [
+        ("VFS-OPTIONS", "mount.options"),
+        ("FS-OPTIONS", "mount.super_options"),
+    ] {
         let theirs = words(&run("findmnt", &["-no", column, mounted.path()]));
         assert_eq!(list(fact(report, &subject, name)), theirs, "{name}");
     }
-    let size: u64 = run("findmnt", &["-bno", "SIZE", mounted.path()]).trim().parse().unwrap();
-    assert_eq!(fact(report, &subject, "mount.size").unwrap().as_u64(), Some(size));
+    let size: u64 = run("findmnt", &["-bno", "SIZE", mounted.path()])
+        .trim()
+        .parse()
+        .unwrap();
+    assert_eq!(
+        fact(report, &subject, "mount.size").unwrap().as_u64(),
+        Some(size)
+    );
 }
 
 /// Facts of an ext4 mount equal what tune2fs and /proc/fs/ext4 say.
 fn agrees_with_ext4_tools(report: &Value, mounted: &Mounted) {
     let subject = format!("mount {}", mounted.path());
     let tune2fs = run("tune2fs", &["-l", &mounted.disk.device]);
-    let features = tune2fs.lines().find_map(|l| l.strip_prefix("Filesystem features:")).unwrap();
+    let features = tune2fs
+        .lines()
+        .find_map(|l| l.strip_prefix("Filesystem features:"))
+        .unwrap();
     let features: BTreeSet<String> = features.split_whitespace().map(str::to_owned).collect();
     assert_eq!(list(fact(report, &subject, "ext4.features")), features);
     assert_eq!(
-        fact(report, &subject, "ext4.fast_commit").unwrap().as_bool(),
+        fact(report, &subject, "ext4.fast_commit")
+            .unwrap()
+            .as_bool(),
         Some(features.contains("fast_commit"))
     );
-    let proc = fs::read_to_string(format!("/proc/fs/ext4/{}/options", mounted.disk.name())).unwrap();
+    let proc =
+        fs::read_to_string(format!("/proc/fs/ext4/{}/options", mounted.disk.name())).unwrap();
     let options: BTreeSet<String> = proc.lines().map(str::to_owned).collect();
     assert_eq!(list(fact(report, &subject, "ext4.options")), options);
     let data = options.iter().find_map(|o| o.strip_prefix("data="));
-    assert_eq!(fact(report, &subject, "ext4.data").and_then(Value::as_str), data);
+    assert_eq!(
+        fact(report, &subject, "ext4.data").and_then(Value::as_str),
+        data
+    );
 }
 
 #[test]
@@ -90,7 +122,10 @@ fn xfs_and_btrfs_facts_are_what_their_tools_say() {
     let version = run("xfs_db", &["-r", "-c", "version", &mounted.disk.device]);
     let (_, theirs) = version.split_once(" = ").unwrap();
     let subject = format!("mount {}", mounted.path());
-    assert_eq!(list(fact(&report, &subject, "xfs.features")), words(&theirs.to_lowercase()));
+    assert_eq!(
+        list(fact(&report, &subject, "xfs.features")),
+        words(&theirs.to_lowercase())
+    );
 }
 
 #[test]
@@ -100,11 +135,18 @@ fn nobarrier_is_at_risk_critical_and_exit_3() {
         let (code, report) = without_probe(&mounted.point);
         assert_eq!(verdict(&report, &mounted.point), Some("at-risk"));
         let target = format!("target {}", mounted.path());
-        assert_eq!(outcome(&report, "verdict.at-risk", &target), Some("applies"));
+        assert_eq!(
+            outcome(&report, "verdict.at-risk", &target),
+            Some("applies")
+        );
         assert_eq!(code, 3);
         let mount = format!("mount {}", mounted.path());
         let barrier = ["barrier.ext4-off", "barrier.btrfs-off"];
-        assert!(barrier.iter().any(|rule| outcome(&report, rule, &mount) == Some("applies")));
+        assert!(
+            barrier
+                .iter()
+                .any(|rule| outcome(&report, rule, &mount) == Some("applies"))
+        );
     }
 }
 
@@ -113,18 +155,34 @@ fn nobarrier_is_at_risk_critical_and_exit_3() {
 fn an_override_above_a_caching_disk_is_contradictory() {
     let mounted = loops::ext4(&[], "");
     let queue = format!("/sys/block/{}/queue/write_cache", mounted.disk.name());
-    assert_eq!(fs::read_to_string(&queue).unwrap().trim(), "write back", "what a loop device says by itself");
+    assert_eq!(
+        fs::read_to_string(&queue).unwrap().trim(),
+        "write back",
+        "what a loop device says by itself"
+    );
     let device = format!("device {}", mounted.disk.name());
     // What lies beneath may be worse, and then that is the verdict.
-    let standing = |report| evidence(report, &mounted.point, "kernel", &device).pop_first().unwrap().0;
+    let standing = |report| {
+        evidence(report, &mounted.point, "kernel", &device)
+            .pop_first()
+            .unwrap()
+            .0
+    };
     let (_, before) = without_probe(&mounted.point);
     assert_eq!(standing(&before), "durable");
     mounted.disk.believe("write through");
     let (code, report) = without_probe(&mounted.point);
     assert_eq!(standing(&report), "contradictory");
-    assert!(["contradictory", "at-risk"].map(Some).contains(&verdict(&report, &mounted.point)));
+    assert!(
+        ["contradictory", "at-risk"]
+            .map(Some)
+            .contains(&verdict(&report, &mounted.point))
+    );
     assert_eq!(code, 3);
-    assert_eq!(outcome(&report, "cache.override-above-disk", &device), Some("applies"));
+    assert_eq!(
+        outcome(&report, "cache.override-above-disk", &device),
+        Some("applies")
+    );
 }
 
 #[test]
@@ -133,10 +191,19 @@ fn the_stack_reaches_the_disk_beneath_the_loop_file() {
     let mounted = loops::ext4(&[], "");
     let (_, report) = without_probe(&mounted.point);
     let layers = report["stacks"][0]["layers"].as_array().unwrap();
-    let subjects: Vec<&str> = layers.iter().map(|l| l["subject"].as_str().unwrap()).collect();
+    let subjects: Vec<&str> = layers
+        .iter()
+        .map(|l| l["subject"].as_str().unwrap())
+        .collect();
     let beneath = run("findmnt", &["-no", "TARGET", "-T", "/tmp"]);
-    assert!(subjects.contains(&format!("device {}", mounted.disk.name()).as_str()), "{subjects:?}");
-    assert!(subjects.contains(&format!("mount {}", beneath.trim()).as_str()), "{subjects:?}");
+    assert!(
+        subjects.contains(&format!("device {}", mounted.disk.name()).as_str()),
+        "{subjects:?}"
+    );
+    assert!(
+        subjects.contains(&format!("mount {}", beneath.trim()).as_str()),
+        "{subjects:?}"
+    );
 }
 
 #[test]
@@ -155,11 +222,16 @@ fn every_advised_option_string_mounts() {
     let mut advised = 0;
     for mounted in cases {
         let (_, report) = without_probe(&mounted.point);
-        let steps = report["plans"].as_array().unwrap().iter().flat_map(|p| p["steps"].as_array().unwrap());
+        let steps = report["plans"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|p| p["steps"].as_array().unwrap());
         let strings: Vec<String> = steps
             .filter(|s| {
                 s["advice"]["setting"] == "mount.options"
-                    && s["advice"]["change"] != serde_json::json!({"set": null, "add": [], "remove": []})
+                    && s["advice"]["change"]
+                        != serde_json::json!({"set": null, "add": [], "remove": []})
             })
             .filter_map(|s| s["result"].as_str().map(str::to_owned))
             .collect();
@@ -167,7 +239,10 @@ fn every_advised_option_string_mounts() {
         unmount(&mounted.point);
         for options in strings {
             advised += 1;
-            mounted.disk.try_mount(&options).unwrap_or_else(|e| panic!("{options}: {e}"));
+            mounted
+                .disk
+                .try_mount(&options)
+                .unwrap_or_else(|e| panic!("{options}: {e}"));
         }
     }
     assert!(advised >= 8, "only {advised} option strings were advised");
@@ -180,10 +255,20 @@ fn a_free_disk_is_ranked_and_no_danger() {
     let (code, report) = check_json(&[&disk.device, "--no-probe"]);
     assert_eq!(code, 0, "a free disk is no danger");
     let steps = report["plans"][0]["steps"].as_array().unwrap();
-    let choice = steps.iter().find(|step| step["advice"]["setting"] == "filesystem").unwrap();
-    assert_eq!(choice["advice"]["change"], serde_json::json!({"set": "ext4", "add": [], "remove": []}));
-    let others: Vec<&str> =
-        choice["alternatives"].as_array().unwrap().iter().map(|a| a["value"].as_str().unwrap()).collect();
+    let choice = steps
+        .iter()
+        .find(|step| step["advice"]["setting"] == "filesystem")
+        .unwrap();
+    assert_eq!(
+        choice["advice"]["change"],
+        serde_json::json!({"set": "ext4", "add": [], "remove": []})
+    );
+    let others: Vec<&str> = choice["alternatives"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| a["value"].as_str().unwrap())
+        .collect();
     assert_eq!(others, ["xfs", "btrfs"]);
 }
 
@@ -191,21 +276,33 @@ fn a_free_disk_is_ranked_and_no_danger() {
 #[ignore = "needs root: loop devices"]
 fn the_script_for_a_free_disk_mounts_it_once_edited() {
     let disk = Loop::new(512);
-    let script = stdout(&walwise().args(["check", &disk.device, "--format", "script"]).output_in_time());
+    let script = stdout(
+        &walwise()
+            .args(["check", &disk.device, "--format", "script"])
+            .output_in_time(),
+    );
     let dir = tempfile::tempdir().unwrap();
     let (file, point) = (dir.path().join("setup.sh"), dir.path().join("data"));
     let sh = |text: &str| {
         fs::write(&file, text).unwrap();
         Command::new("sh").arg(&file).output_in_time()
     };
-    assert!(!sh(&script).status.success() && !point.exists(), "unedited it does nothing");
+    assert!(
+        !sh(&script).status.success() && !point.exists(),
+        "unedited it does nothing"
+    );
     let edit = |line: &str| match line.split_once('=') {
         Some((asks @ ("I_HAVE_READ_THIS" | "I_COMPARED_THE_DISK"), _)) => format!("{asks}=yes\n"),
         Some(("MOUNTPOINT", _)) => format!("MOUNTPOINT={}\n", point.display()),
         _ => format!("{line}\n"),
     };
     let done = sh(&script.lines().map(edit).collect::<String>());
-    assert!(done.status.success(), "{}{}\n{script}", stdout(&done), stderr(&done));
+    assert!(
+        done.status.success(),
+        "{}{}\n{script}",
+        stdout(&done),
+        stderr(&done)
+    );
     let mounted = Mounted { point, disk };
     let options = run("findmnt", &["-no", "FSTYPE,OPTIONS", mounted.path()]);
     assert!(options.starts_with("ext4"), "{options}");
@@ -220,11 +317,15 @@ fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
     let disk = Loop::new(64);
     let content = |disk: &Loop| {
         let (_, report) = check_json(&[&disk.device, "--no-probe"]);
-        let script =
-            walwise().args(["check", &disk.device, "--no-probe", "--format", "script"]).output_in_time();
+        let script = walwise()
+            .args(["check", &disk.device, "--no-probe", "--format", "script"])
+            .output_in_time();
         let held = report["targets"][0]["content"]["holds"].as_array().cloned();
-        let held: Vec<String> =
-            held.into_iter().flatten().map(|word| word.as_str().unwrap().to_owned()).collect();
+        let held: Vec<String> = held
+            .into_iter()
+            .flatten()
+            .map(|word| word.as_str().unwrap().to_owned())
+            .collect();
         let refused = script.status.code() == Some(2) && script.stdout.is_empty();
         assert_eq!(refused, !held.is_empty(), "{}", stderr(&script));
         held
@@ -234,9 +335,15 @@ fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
     assert_eq!(content(&disk), ["swap"]);
     run("wipefs", &["-aq", &disk.device]);
     assert_eq!(content(&disk), ["data of no known kind"]);
-    let sole =
-        std::fs::OpenOptions::new().read(true).custom_flags(nix::libc::O_EXCL).open(&disk.device).unwrap();
-    assert_eq!(content(&disk), ["something that another program has opened exclusively (O_EXCL)"]);
+    let sole = std::fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(nix::libc::O_EXCL)
+        .open(&disk.device)
+        .unwrap();
+    assert_eq!(
+        content(&disk),
+        ["something that another program has opened exclusively (O_EXCL)"]
+    );
     drop(sole);
     run("mkswap", &[&disk.device]);
     run("swapon", &[&disk.device]);
@@ -250,18 +357,36 @@ fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
 fn a_disk_that_cannot_be_read_is_neither_free_nor_held() {
     let disk = Loop::new(64);
     let unreadable = |command: &mut Command| {
-        let out = command.args(["check", "-v", &disk.device, "--no-probe"]).output_in_time();
-        assert!(stdout(&out).contains(&format!("UNREADABLE: {}", disk.device)), "{}", stdout(&out));
+        let out = command
+            .args(["check", "-v", &disk.device, "--no-probe"])
+            .output_in_time();
+        assert!(
+            stdout(&out).contains(&format!("UNREADABLE: {}", disk.device)),
+            "{}",
+            stdout(&out)
+        );
         stdout(&out)
     };
     let stranger = unreadable(walwise().uid(65534).gid(65534));
     assert!(stranger.contains("run walwise as root"), "{stranger}");
     // A disk that answers with I/O errors: the file beneath ends before it does.
-    fs::File::options().write(true).open(disk.image()).unwrap().set_len(1 << 20).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(disk.image())
+        .unwrap()
+        .set_len(1 << 20)
+        .unwrap();
     let broken = unreadable(&mut walwise());
     assert!(broken.contains("I/O error"), "{broken}");
-    let script = walwise().args(["check", &disk.device, "--format", "script"]).output_in_time();
-    assert_eq!((script.status.code(), stdout(&script).as_str()), (Some(2), ""), "{}", stderr(&script));
+    let script = walwise()
+        .args(["check", &disk.device, "--format", "script"])
+        .output_in_time();
+    assert_eq!(
+        (script.status.code(), stdout(&script).as_str()),
+        (Some(2), ""),
+        "{}",
+        stderr(&script)
+    );
 }
 
 #[test]
@@ -273,7 +398,10 @@ fn a_disk_beneath_a_loop_is_held_by_it() {
         let (_, report) = check_json(&[device, "--no-probe"]);
         report["targets"][0]["content"].clone()
     };
-    assert_eq!(told(&disk.device)["holds"], serde_json::json!([format!("a member of {}", upper.name())]));
+    assert_eq!(
+        told(&disk.device)["holds"],
+        serde_json::json!([format!("a member of {}", upper.name())])
+    );
     assert!(["free", "blank"].contains(&told(&upper.device)["is"].as_str().unwrap()));
 
     // The same by a node of another name.
@@ -283,7 +411,10 @@ fn a_disk_beneath_a_loop_is_held_by_it() {
     let (major, minor) = number.trim().split_once(':').unwrap();
     run("mknod", &[node.to_str().unwrap(), "b", major, minor]);
     let upper = Loop::over(&node);
-    assert_eq!(told(&disk.device)["holds"], serde_json::json!([format!("a member of {}", upper.name())]));
+    assert_eq!(
+        told(&disk.device)["holds"],
+        serde_json::json!([format!("a member of {}", upper.name())])
+    );
 
     // A link that somebody put in the place of a file that is gone leads nobody to a disk.
     let (disk, image) = (Loop::new(64), place.path().join("image"));
@@ -291,5 +422,9 @@ fn a_disk_beneath_a_loop_is_held_by_it() {
     let upper = Loop::over(&image);
     fs::remove_file(&image).unwrap();
     std::os::unix::fs::symlink(&disk.device, &image).unwrap();
-    assert!(["free", "blank"].contains(&told(&disk.device)["is"].as_str().unwrap()), "{}", upper.name());
+    assert!(
+        ["free", "blank"].contains(&told(&disk.device)["is"].as_str().unwrap()),
+        "{}",
+        upper.name()
+    );
 }

@@ -1,4 +1,5 @@
-//! The one integration test binary. Tests that need root, tools or a server are ignored here and run by `tests/run`.
+//! The one integration test binary. Tests that need root, tools or a server are ignored here and
+//! run by `tests/run`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

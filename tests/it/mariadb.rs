@@ -1,5 +1,6 @@
-//! What walwise prints for a MariaDB, done to a real one: a dynamic setting by its statements, the others by the option
-//! file and a restart. And what it measures there: the log that this server writes, in its words.
+//! What walwise prints for a MariaDB, done to a real one: a dynamic setting by its statements, the
+//! others by the option file and a restart. And what it measures there: the log that this server
+//! writes, in its words.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,21 +25,33 @@ fn server(place: &Path) -> Mariadb {
 /// Every variable of the server.
 fn variables(server: &Mariadb) -> BTreeMap<String, String> {
     let shown = server.sql("SHOW GLOBAL VARIABLES").unwrap();
-    let pair = |line: &str| line.split_once('\t').map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let pair = |line: &str| {
+        line.split_once('\t')
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    };
     shown.lines().filter_map(pair).collect()
 }
 
 /// The advice of the plan about a setting.
 fn step<'r>(report: &'r Value, setting: &str) -> &'r Value {
-    let mut steps =
-        report["plans"].as_array().unwrap().iter().flat_map(|plan| plan["steps"].as_array().unwrap());
-    &steps.find(|step| step["advice"]["setting"] == setting).unwrap_or_else(|| panic!("{setting}: {report}"))
-        ["advice"]
+    let mut steps = report["plans"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|plan| plan["steps"].as_array().unwrap());
+    &steps
+        .find(|step| step["advice"]["setting"] == setting)
+        .unwrap_or_else(|| panic!("{setting}: {report}"))["advice"]
 }
 
 /// The commands of a step under a word, as they are printed for people too.
 fn commands<'r>(advice: &'r Value, word: &str, printed: &str) -> Vec<&'r str> {
-    let all: Vec<&str> = advice[word].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let all: Vec<&str> = advice[word]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line.as_str().unwrap())
+        .collect();
     for line in &all {
         assert!(printed.contains(line), "{line} is not in:\n{printed}");
     }
@@ -48,7 +61,9 @@ fn commands<'r>(advice: &'r Value, word: &str, printed: &str) -> Vec<&'r str> {
 
 /// Pastes lines into a shell.
 fn paste(lines: &[&str]) -> String {
-    let output = Command::new("sh").args(["-e", "-c", &lines.join("\n")]).output_in_time();
+    let output = Command::new("sh")
+        .args(["-e", "-c", &lines.join("\n")])
+        .output_in_time();
     assert!(output.status.success(), "{lines:?}: {}", stderr(&output));
     stdout(&output)
 }
@@ -60,18 +75,26 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     let mut server = server(place.path());
     let data = server.data.to_str().unwrap().to_owned();
     let (_, report) = check_json(&[&data, "--no-probe"]);
-    let printed = stdout(&walwise().args(["check", &data, "--no-probe", "-v"]).output_in_time());
+    let printed = stdout(
+        &walwise()
+            .args(["check", &data, "--no-probe", "-v"])
+            .output_in_time(),
+    );
 
     // Dynamic: at once, and back.
     let before = variables(&server);
     let advice = step(&report, "mysql.sync_binlog");
     assert_eq!(advice["interrupts"], "none", "{advice}");
-    let [apply, verify, undo] = ["apply", "verify", "undo"].map(|word| commands(advice, word, &printed));
+    let [apply, verify, undo] =
+        ["apply", "verify", "undo"].map(|word| commands(advice, word, &printed));
     assert!(apply[0].starts_with("mariadb --socket="), "{apply:?}");
     paste(&apply);
     assert_eq!(paste(&verify).lines().last(), Some("1"));
     let changed = variables(&server);
-    let moved: Vec<&String> = before.keys().filter(|name| before.get(*name) != changed.get(*name)).collect();
+    let moved: Vec<&String> = before
+        .keys()
+        .filter(|name| before.get(*name) != changed.get(*name))
+        .collect();
     assert_eq!(moved, ["sync_binlog"]);
     paste(&undo);
     assert_eq!(paste(&verify).lines().last(), Some("0"));
@@ -81,19 +104,33 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     let advice = step(&report, "mysql.innodb_flush_method");
     assert_eq!(advice["interrupts"], "restart", "{advice}");
     let verify = commands(advice, "verify", &printed);
-    let conf = walwise().args(["check", &data, "--no-probe", "--format", "conf"]).output_in_time();
+    let conf = walwise()
+        .args(["check", &data, "--no-probe", "--format", "conf"])
+        .output_in_time();
     server.write("conf.d/zz-walwise.cnf", &stdout(&conf));
-    let read =
-        run("my_print_defaults", &[&format!("--defaults-file={}/my.cnf", server.own().display()), "mysqld"]);
+    let read = run(
+        "my_print_defaults",
+        &[
+            &format!("--defaults-file={}/my.cnf", server.own().display()),
+            "mysqld",
+        ],
+    );
     assert!(
         read.ends_with("--innodb_flush_method=O_DIRECT\n")
             || read.contains("--innodb_flush_method=O_DIRECT\n")
     );
-    assert_eq!(paste(&verify).lines().last(), Some("nosync"), "nothing is changed before the restart");
+    assert_eq!(
+        paste(&verify).lines().last(),
+        Some("nosync"),
+        "nothing is changed before the restart"
+    );
     server.restart_at_once();
     assert_eq!(paste(&verify).lines().last(), Some("O_DIRECT"));
     let after = variables(&server);
-    assert_eq!(after["sync_binlog"], "1", "the file has what SET GLOBAL does not keep");
+    assert_eq!(
+        after["sync_binlog"], "1",
+        "the file has what SET GLOBAL does not keep"
+    );
     let log = server.log();
     let complaint = |line: &&str| {
         line.contains("[ERROR]")
@@ -103,18 +140,34 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     };
     assert_eq!(log.lines().find(complaint), None);
     let (_, report) = check_json(&[&data, "--no-probe"]);
-    let steps = report["plans"].as_array().unwrap().iter().flat_map(|plan| plan["steps"].as_array().unwrap());
-    let left = steps
-        .filter(|step| step["advice"]["setting"].as_str().is_some_and(|name| name.starts_with("mysql.")));
+    let steps = report["plans"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|plan| plan["steps"].as_array().unwrap());
+    let left = steps.filter(|step| {
+        step["advice"]["setting"]
+            .as_str()
+            .is_some_and(|name| name.starts_with("mysql."))
+    });
     let left: Vec<&Value> = left
-        .filter(|step| step["advice"]["change"] != serde_json::json!({"set": null, "add": [], "remove": []}))
+        .filter(|step| {
+            step["advice"]["change"] != serde_json::json!({"set": null, "add": [], "remove": []})
+        })
         .collect();
-    assert!(left.is_empty(), "nothing of the server is left to change: {left:?}");
+    assert!(
+        left.is_empty(),
+        "nothing of the server is left to change: {left:?}"
+    );
 }
 
 /// The method of the redo log, by the settings of 10.11.
 fn expected(variables: &BTreeMap<String, String>) -> &'static str {
-    if variables["innodb_log_file_buffering"] == "ON" { "fdatasync" } else { "fdatasync_direct" }
+    if variables["innodb_log_file_buffering"] == "ON" {
+        "fdatasync"
+    } else {
+        "fdatasync_direct"
+    }
 }
 
 #[test]
@@ -126,25 +179,51 @@ fn what_is_measured_for_mariadb_is_its_redo_log_and_its_binary_log() {
     server.restart_at_once();
     let data = server.data.to_str().unwrap().to_owned();
     for buffering in ["OFF", "ON"] {
-        server.sql(&format!("SET GLOBAL innodb_log_file_buffering = {buffering}")).unwrap();
+        server
+            .sql(&format!(
+                "SET GLOBAL innodb_log_file_buffering = {buffering}"
+            ))
+            .unwrap();
         let variables = variables(&server);
         let (_, report) = check_json(&[&data, "--seconds", "2"]);
         let probe = &report["probes"][0]["measurement"];
         let log = &probe["log"];
         assert_eq!(log["kind"], "redo", "{probe}");
-        assert_eq!(log["page_bytes"].to_string(), variables["innodb_log_write_ahead_size"]);
+        assert_eq!(
+            log["page_bytes"].to_string(),
+            variables["innodb_log_write_ahead_size"]
+        );
         assert_eq!(log["in_force"], expected(&variables), "{log}");
-        let methods: Vec<&str> =
-            probe["methods"].as_array().unwrap().iter().map(|row| row["method"].as_str().unwrap()).collect();
-        assert_eq!(methods[0], expected(&variables), "others are compared with what is in force");
-        assert!(!methods.contains(&"open_sync"), "no setting of this server opens its log so: {methods:?}");
+        let methods: Vec<&str> = probe["methods"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["method"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            methods[0],
+            expected(&variables),
+            "others are compared with what is in force"
+        );
+        assert!(
+            !methods.contains(&"open_sync"),
+            "no setting of this server opens its log so: {methods:?}"
+        );
         let rows: Vec<&str> = probe["workloads"][0]["rows"]
             .as_array()
             .unwrap()
             .iter()
             .map(|row| row["name"].as_str().unwrap())
             .collect();
-        assert_eq!(rows, ["redo log", "binary log", "redo log and binary log", "16 sessions"]);
+        assert_eq!(
+            rows,
+            [
+                "redo log",
+                "binary log",
+                "redo log and binary log",
+                "16 sessions"
+            ]
+        );
         let sentence = probe["workloads"][0]["sentence"].as_str().unwrap();
         for word in ["redo log", "binary log", "sync_binlog = 1", "16 sessions"] {
             assert!(sentence.contains(word), "{sentence}");
@@ -154,7 +233,9 @@ fn what_is_measured_for_mariadb_is_its_redo_log_and_its_binary_log() {
             finding["rule"].as_str().unwrap().starts_with("pg.") && finding["subject"] == target
         };
         assert_eq!(findings(&report).find(is_foreign), None);
-        let text = walwise().args(["probe", &data, "--seconds", "2"]).output_in_time();
+        let text = walwise()
+            .args(["probe", &data, "--seconds", "2"])
+            .output_in_time();
         let text = stdout(&text);
         let own = format!("innodb_log_file_buffering = {}", buffering.to_lowercase());
         let marked = |line: &&str| line.contains(&own) && line.ends_with("← in force");

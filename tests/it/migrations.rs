@@ -1,5 +1,5 @@
-//! Migrations from one release of a distribution to another (`tests/migrations.toml`). Each becomes a synthetic
-//! recorded machine, and every answer of `walwise upgrade` is compared with the truth.
+//! Migrations from one release of a distribution to another (`tests/migrations.toml`). Each becomes
+//! a synthetic recorded machine, and every answer of `walwise upgrade` is compared with the truth.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -57,7 +57,8 @@ struct Line {
 }
 
 const V4: &str = "v4 nlink align logv2 extflg dirv2 morebits lazysbcount attr2 projid32bit";
-const V5: &str = "v5 nlink align logv2 extflg dirv2 morebits lazysbcount attr2 projid32bit crc ftype finobt";
+const V5: &str =
+    "v5 nlink align logv2 extflg dirv2 morebits lazysbcount attr2 projid32bit crc ftype finobt";
 const EXT4: &str = "has_journal ext_attr resize_inode dir_index filetype extent 64bit flex_bg sparse_super large_file \
                     huge_file dir_nlink extra_isize metadata_csum";
 
@@ -83,7 +84,11 @@ impl Capture {
 
     fn device(&mut self, name: &str, devno: &str, sectors: u64) {
         let place = format!("/sys/class/block/{name}");
-        let parent = if name.starts_with("vd") { "pci0000:00/virtio0" } else { "virtual" };
+        let parent = if name.starts_with("vd") {
+            "pci0000:00/virtio0"
+        } else {
+            "virtual"
+        };
         writeln!(self.0, "link {place}\n:../../devices/{parent}/block/{name}").unwrap();
         let (major, minor) = devno.split_once(':').unwrap();
         self.says(
@@ -115,23 +120,42 @@ fn disk(number: usize) -> String {
 /// The machine in the form of a capture.
 fn host(system: &System, migration: &Migration) -> String {
     let mut capture = Capture::default();
-    let System { id, version, release, build, e2fsprogs, xfsprogs } = system;
+    let System {
+        id,
+        version,
+        release,
+        build,
+        e2fsprogs,
+        xfsprogs,
+    } = system;
     capture.0 = format!(
         "walwise host 1\n# synthetic: {id} {version} as it answers, with lines of tests/migrations.toml\n"
     );
     capture.says("uname", &format!("Linux\ndb1\n{release}\n{build}\nx86_64"));
-    capture.says("identity", "euid=0\npid_namespace=initial\nuser_namespace=initial");
+    capture.says(
+        "identity",
+        "euid=0\npid_namespace=initial\nuser_namespace=initial",
+    );
     capture.says(
         "read /etc/os-release",
         &format!("VERSION_ID=\"{version}\"\nID=\"{id}\"\nPRETTY_NAME=\"{id} {version}\""),
     );
-    capture.says("read /proc/version", &format!("Linux version {release} (build@host) (gcc) {build}"));
-    capture.says("read /proc/filesystems", "nodev\tsysfs\nnodev\ttmpfs\n\text4\n\txfs\n\tbtrfs");
+    capture.says(
+        "read /proc/version",
+        &format!("Linux version {release} (build@host) (gcc) {build}"),
+    );
+    capture.says(
+        "read /proc/filesystems",
+        "nodev\tsysfs\nnodev\ttmpfs\n\text4\n\txfs\n\tbtrfs",
+    );
     capture.says("summary", "memory_bytes=33554432000\ncpus=8");
     capture.nothing("servers");
     let mut swaps = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n".to_owned();
-    for file in
-        migration.lines.iter().filter_map(|line| line.source.as_deref()).filter(|from| *from == "/swapfile")
+    for file in migration
+        .lines
+        .iter()
+        .filter_map(|line| line.source.as_deref())
+        .filter(|from| *from == "/swapfile")
     {
         writeln!(swaps, "{file} file 4 0 -2").unwrap();
     }
@@ -147,9 +171,14 @@ fn host(system: &System, migration: &Migration) -> String {
     ] {
         capture.absent(place);
     }
-    let file = "mode=33152 uid=0 gid=0 major=252 minor=0 node_major=0 node_minor=0 inode=20 size=4096";
+    let file =
+        "mode=33152 uid=0 gid=0 major=252 minor=0 node_major=0 node_minor=0 inode=20 size=4096";
     capture.says("stat /swapfile", file);
-    for directory in ["/lib/systemd/system", "/usr/lib/systemd/system", "/usr/local/lib/systemd/system"] {
+    for directory in [
+        "/lib/systemd/system",
+        "/usr/lib/systemd/system",
+        "/usr/local/lib/systemd/system",
+    ] {
         capture.absent(format!("list {directory}"));
     }
     capture.nothing("list /etc/systemd/system");
@@ -157,9 +186,25 @@ fn host(system: &System, migration: &Migration) -> String {
     let (mut fstab, mut mounts, mut blocks, mut mapped) =
         (String::new(), String::new(), Vec::new(), String::new());
     let mut next = 0;
-    for (number, Line { at, fs, options, source, format, on }) in (1..).zip(&migration.lines) {
+    for (
+        number,
+        Line {
+            at,
+            fs,
+            options,
+            source,
+            format,
+            on,
+        },
+    ) in (1..).zip(&migration.lines)
+    {
         if fs == "zfs" {
-            writeln!(mounts, "{} 21 0:70 / {at} rw shared:{number} - zfs tank/pg rw", 20 + number).unwrap();
+            writeln!(
+                mounts,
+                "{} 21 0:70 / {at} rw shared:{number} - zfs tank/pg rw",
+                20 + number
+            )
+            .unwrap();
             capture.says("read /sys/module/zfs/version", "2.1.11-1");
             continue;
         }
@@ -175,7 +220,11 @@ fn host(system: &System, migration: &Migration) -> String {
             }
             for (nth, member) in members.iter().enumerate() {
                 let uneven = u64::from(nth == 1 && words.contains(&"uneven"));
-                capture.device(member, &format!("252:{}", 16 * (next + nth)), (800 + 100 * uneven) << 20);
+                capture.device(
+                    member,
+                    &format!("252:{}", 16 * (next + nth)),
+                    (800 + 100 * uneven) << 20,
+                );
             }
             next += members.len();
             let (device, devno) = match words[..] {
@@ -197,15 +246,27 @@ fn host(system: &System, migration: &Migration) -> String {
             let features = match (fs.as_str(), format.as_deref()) {
                 ("xfs", Some("v4")) => Some(("xfs", V4.to_owned())),
                 ("xfs", _) => Some(("xfs", V5.to_owned())),
-                ("ext4" | "ext3", more) => Some(("ext", format!("{EXT4} {}", more.unwrap_or_default()))),
+                ("ext4" | "ext3", more) => {
+                    Some(("ext", format!("{EXT4} {}", more.unwrap_or_default())))
+                }
                 _ => None,
             };
             if let Some((kind, features)) = features {
-                capture.says(format!("superblock {kind} {node}"), &format!("features {features}"));
+                capture.says(
+                    format!("superblock {kind} {node}"),
+                    &format!("features {features}"),
+                );
             }
-            let devno = if fs == "btrfs" { format!("0:{}", 40 + number) } else { devno };
-            let shown =
-                if fs == "btrfs" && options.contains("space_cache=v2") { "rw,space_cache=v2" } else { "rw" };
+            let devno = if fs == "btrfs" {
+                format!("0:{}", 40 + number)
+            } else {
+                devno
+            };
+            let shown = if fs == "btrfs" && options.contains("space_cache=v2") {
+                "rw,space_cache=v2"
+            } else {
+                "rw"
+            };
             let parent = if at == "/" { 1 } else { 21 };
             writeln!(
                 mounts,
@@ -215,8 +276,11 @@ fn host(system: &System, migration: &Migration) -> String {
             .unwrap();
             device
         };
-        writeln!(fstab, "{number}\t{at}\t{device}\\\\x09{fs}\\\\x09{options}\\\\x090\\x200\\\\x09whole")
-            .unwrap();
+        writeln!(
+            fstab,
+            "{number}\t{at}\t{device}\\\\x09{fs}\\\\x09{options}\\\\x090\\x200\\\\x09whole"
+        )
+        .unwrap();
     }
     capture.says("read /proc/self/mountinfo", &mounts);
     capture.says("config fstab /etc/fstab", &fstab);
@@ -253,7 +317,10 @@ fn array(capture: &mut Capture, level: &str, metadata: &str, members: &[String])
     ] {
         capture.says(format!("read {place}/{file}"), value);
     }
-    let states: Vec<String> = members.iter().map(|member| format!("dev-{member}")).collect();
+    let states: Vec<String> = members
+        .iter()
+        .map(|member| format!("dev-{member}"))
+        .collect();
     for state in &states {
         capture.says(format!("read {place}/{state}/state"), "in_sync");
     }
@@ -274,19 +341,40 @@ fn volume(capture: &mut Capture, target: &str, disk: &str) {
 }
 
 /// The answers of a row, by name with the reason, and the exit code with `--fail-on-undecided`.
-fn answers(dir: &Path, system: &System, migration: &Migration) -> (i32, BTreeMap<String, (String, String)>) {
+fn answers(
+    dir: &Path,
+    system: &System,
+    migration: &Migration,
+) -> (i32, BTreeMap<String, (String, String)>) {
     let path = dir.join("host");
     fs::write(&path, host(system, migration)).unwrap();
     let output = walwise()
-        .args(["upgrade", "--host", path.to_str().unwrap(), "--os", &migration.to])
+        .args([
+            "upgrade",
+            "--host",
+            path.to_str().unwrap(),
+            "--os",
+            &migration.to,
+        ])
         .args(["--fail-on-undecided", "--format", "json"])
         .output_in_time();
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let why = |need: &Value| need["why"].as_array().unwrap().iter().map(text).collect::<Vec<_>>().join("; ");
+    let why = |need: &Value| {
+        need["why"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(text)
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
     let needs = report["upgrade"]["needs"].as_array().unwrap();
-    let found = needs.iter().map(|need| (text(&need["name"]), (text(&need["answer"]), why(need)))).collect();
+    let found = needs
+        .iter()
+        .map(|need| (text(&need["name"]), (text(&need["answer"]), why(need))))
+        .collect();
     (output.status.code().unwrap(), found)
 }
 
@@ -301,8 +389,8 @@ fn word(answer: &str) -> &'static str {
     }
 }
 
-/// Every failure and every loss is reported, nothing that works is called otherwise, and answers are undecided only
-/// where nobody can know.
+/// Every failure and every loss is reported, nothing that works is called otherwise, and answers
+/// are undecided only where nobody can know.
 #[test]
 fn every_migration_is_answered_as_it_is() {
     let table: Table = toml::from_str(TEXT).unwrap();
@@ -310,7 +398,14 @@ fn every_migration_is_answered_as_it_is() {
     let mut wrong = Vec::new();
     let (mut all, mut broken, mut open) = (0, 0, 0);
     for migration in &table.migration {
-        let Migration { from, to, lines, truth, unsafe_today, source } = migration;
+        let Migration {
+            from,
+            to,
+            lines,
+            truth,
+            unsafe_today,
+            source,
+        } = migration;
         let (code, found) = answers(dir.path(), &table.system[from], migration);
         let shown: Vec<String> = lines.iter().map(Line::shown).collect();
         let place = format!("{from} → {to}, {} ({source})", shown.join(", "));
@@ -318,10 +413,13 @@ fn every_migration_is_answered_as_it_is() {
             wrong.push(format!("{place}: nothing is said of {name}: {found:?}"));
         }
         for (name, (answer, why)) in &found {
-            let (expected, words) =
-                truth.get(name).map_or(("works", ""), |truth| truth.split_once(": ").unwrap());
+            let (expected, words) = truth
+                .get(name)
+                .map_or(("works", ""), |truth| truth.split_once(": ").unwrap());
             if word(answer) != expected || !why.contains(words) {
-                wrong.push(format!("{place}: {name} {expected} {words}, and walwise says {answer}: {why}"));
+                wrong.push(format!(
+                    "{place}: {name} {expected} {words}, and walwise says {answer}: {why}"
+                ));
             }
             all += 1;
             broken += usize::from(["fails", "loses"].contains(&expected));
@@ -345,15 +443,30 @@ fn every_migration_is_answered_as_it_is() {
         "{} migrations: of {all} things that these boots need {broken} fail or lose something, {open} nobody can tell",
         table.migration.len()
     );
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(table.migration.len() >= 40, "{}", table.migration.len());
 }
 
 impl Line {
     fn shown(&self) -> String {
-        let Self { at, fs, options, source, format, on } = self;
-        let more: Vec<String> =
-            [source, on, format].into_iter().flatten().map(|word| format!(" ({word})")).collect();
+        let Self {
+            at,
+            fs,
+            options,
+            source,
+            format,
+            on,
+        } = self;
+        let more: Vec<String> = [source, on, format]
+            .into_iter()
+            .flatten()
+            .map(|word| format!(" ({word})"))
+            .collect();
         let more = more.concat();
         format!("`{at} {fs} {options}`{more}")
     }

@@ -64,8 +64,17 @@ const TYPED: [(&str, &str); 40] = [
 
 /// The program's answer to a target below this directory, which must be a mistake.
 fn refused(target: &Path) -> String {
-    let output = walwise().args(["check", "--no-probe", "--no-programs"]).arg(target).output_in_time();
-    assert_eq!(output.status.code(), Some(2), "{}: {}", target.display(), stdout(&output));
+    let output = walwise()
+        .args(["check", "--no-probe", "--no-programs"])
+        .arg(target)
+        .output_in_time();
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "{}: {}",
+        target.display(),
+        stdout(&output)
+    );
     assert_eq!(stdout(&output), "", "{}", target.display());
     stderr(&output)
 }
@@ -79,7 +88,10 @@ fn no_mistyped_target_gets_a_verdict_and_most_are_told_what_was_meant() {
     }
     let right = TYPED.iter().filter(|(typed, meant)| {
         let says = refused(&root.join(typed));
-        assert!(says.contains("does not exist") && says.contains("add --new"), "{says}");
+        assert!(
+            says.contains("does not exist") && says.contains("add --new"),
+            "{says}"
+        );
         says.contains(&format!("did you mean {}?", root.join(meant).display()))
     });
     let right = right.count();
@@ -94,7 +106,15 @@ fn what_can_be_no_target_is_refused_and_what_is_to_be_made_is_said_to_be() {
     let to_be = place.path().join("pg/16");
     refused(&to_be);
     let made = walwise()
-        .args(["check", "--no-probe", "--no-programs", "--new", "-v", "--format", "json"])
+        .args([
+            "check",
+            "--no-probe",
+            "--no-programs",
+            "--new",
+            "-v",
+            "--format",
+            "json",
+        ])
         .arg(&to_be)
         .output_in_time();
     let report: serde_json::Value = serde_json::from_str(&stdout(&made)).unwrap();

@@ -1,4 +1,5 @@
-//! Configuration files named for servers that do not run: the parts that are used, and files that cannot be.
+//! Configuration files named for servers that do not run: the parts that are used, and files that
+//! cannot be.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +22,12 @@ fn refused(command: &str, option: &str, file: &Path) -> String {
         _ => &mut walwise,
     };
     let output = walwise.output_in_time();
-    assert_eq!(output.status.code(), Some(2), "{command} {option}: {}", stderr(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "{command} {option}: {}",
+        stderr(&output)
+    );
     assert_eq!(stdout(&output), "", "{command} {option}");
     stderr(&output)
 }
@@ -34,33 +40,64 @@ fn a_file_that_cannot_be_used_is_a_mistake_of_every_command() {
         for command in ["check", "facts", "explain", "capture"] {
             let says = refused(command, option, &none);
             let file = none.display();
-            assert!(says.contains(&format!("cannot use {file} for {option}")), "{command}: {says}");
-            assert!(says.contains("name the file that the server is started with"), "{says}");
+            assert!(
+                says.contains(&format!("cannot use {file} for {option}")),
+                "{command}: {says}"
+            );
+            assert!(
+                says.contains("name the file that the server is started with"),
+                "{says}"
+            );
         }
         let says = refused("facts", option, directory.path());
-        assert!(says.contains("name a configuration file that can be read"), "{says}");
+        assert!(
+            says.contains("name a configuration file that can be read"),
+            "{says}"
+        );
     }
 }
 
 #[test]
 fn a_relative_name_is_one_from_here_and_a_capture_holds_what_it_was_told_of() {
     let directory = tempfile::tempdir().unwrap();
-    fs::write(directory.path().join("own.cnf"), "[mysqld]\nsync_binlog = 1\npassword = Zk7hunter2\n")
-        .unwrap();
+    fs::write(
+        directory.path().join("own.cnf"),
+        "[mysqld]\nsync_binlog = 1\npassword = Zk7hunter2\n",
+    )
+    .unwrap();
     let run = |arguments: &[&str]| {
-        let output = walwise().current_dir(directory.path()).args(arguments).output_in_time();
+        let output = walwise()
+            .current_dir(directory.path())
+            .args(arguments)
+            .output_in_time();
         (output.status.code(), stdout(&output) + &stderr(&output))
     };
     let named = ["--mysql-defaults", "own.cnf"];
-    let (code, says) = run(&[&["capture", "--no-mask", "--output", "own.host"][..], &named].concat());
+    let (code, says) = run(&[
+        &["capture", "--no-mask", "--output", "own.host"][..],
+        &named,
+    ]
+    .concat());
     assert_eq!(code, Some(0), "{says}");
     let capture = fs::read_to_string(directory.path().join("own.host")).unwrap();
-    assert!(capture.contains("own.cnf\n") && !capture.contains("Zk7hunter2"), "{capture}");
+    assert!(
+        capture.contains("own.cnf\n") && !capture.contains("Zk7hunter2"),
+        "{capture}"
+    );
     let (code, says) = run(&[&["facts", "--host", "own.host", "kernel."][..], &named].concat());
     assert_eq!(code, Some(0), "{says}");
-    let (code, says) = run(&["facts", "--host", "own.host", "--mysql-defaults", "other.cnf"]);
+    let (code, says) = run(&[
+        "facts",
+        "--host",
+        "own.host",
+        "--mysql-defaults",
+        "other.cnf",
+    ]);
     assert_eq!(code, Some(2), "{says}");
-    assert!(says.contains("name it with the same option to `walwise capture`"), "{says}");
+    assert!(
+        says.contains("name it with the same option to `walwise capture`"),
+        "{says}"
+    );
 }
 
 #[test]
@@ -74,20 +111,36 @@ fn what_a_stopped_server_would_be_started_with_is_told_with_its_line_also_of_a_c
     let capture = my_disk.point.join("own.host");
     let capture = capture.to_str().unwrap();
     for (option, file, data, name, value) in [
-        (OPTIONS[0], &my_file, &maria.data, "mysql.sync_binlog", serde_json::json!(1)),
-        (OPTIONS[1], &pg_file, &cluster.data, "pg.fsync", serde_json::json!(false)),
+        (
+            OPTIONS[0],
+            &my_file,
+            &maria.data,
+            "mysql.sync_binlog",
+            serde_json::json!(1),
+        ),
+        (
+            OPTIONS[1],
+            &pg_file,
+            &cluster.data,
+            "pg.fsync",
+            serde_json::json!(false),
+        ),
     ] {
         let named = [option, file.to_str().unwrap()];
         let data = data.to_str().unwrap();
         let keep = || {
             let _ = fs::remove_file(capture);
-            let output = walwise().args(["capture", data, "--output", capture]).args(named).output_in_time();
+            let output = walwise()
+                .args(["capture", data, "--output", capture])
+                .args(named)
+                .output_in_time();
             assert!(output.status.success(), "{}", stderr(&output));
         };
         keep();
         for host in [&[][..], &["--host", capture]] {
             let look = || check_json(&[&["--no-probe", data][..], &named, host].concat()).1;
-            // A server of another test is root's for a moment while it starts, and may then be one on this very directory.
+            // A server of another test is root's for a moment while it starts, and may then be one
+            // on this very directory.
             let mut report = look();
             for _ in 0..100 {
                 if !report["warnings"].to_string().contains("runs as root") {
@@ -97,7 +150,9 @@ fn what_a_stopped_server_would_be_started_with_is_told_with_its_line_also_of_a_c
                 report = look();
             }
             let rows = report["facts"].as_array().unwrap();
-            let row = rows.iter().find(|row| row["fact"] == name && row["reading"]["value"] == value);
+            let row = rows
+                .iter()
+                .find(|row| row["fact"] == name && row["reading"]["value"] == value);
             let row = row.unwrap_or_else(|| panic!("{name} {host:?}: {}", report["warnings"]));
             assert!(row["reading"]["source"]["line"].is_u64(), "{row}");
             let told = row["subject"].as_str().unwrap();

@@ -1,5 +1,5 @@
-//! Files that are named on the command line: a silent pipe ends every command, and one that brings something is as good as a
-//! file.
+//! Files that are named on the command line: a silent pipe ends every command, and one that brings
+//! something is as good as a file.
 
 use std::any::TypeId;
 use std::fs;
@@ -16,14 +16,26 @@ use super::support::recorded;
 use super::support::running::Running;
 use super::support::{stderr, stdout, walwise};
 
-/// Arguments that name a directory which is not looked at: nothing is measured, written or judged by rules there.
-const NOT_OPENED: [(&str, &str); 3] = [("check", "scratch"), ("drill", "directory"), ("facts", "rules")];
+/// Arguments that name a directory which is not looked at: nothing is measured, written or judged
+/// by rules there.
+const NOT_OPENED: [(&str, &str); 3] = [
+    ("check", "scratch"),
+    ("drill", "directory"),
+    ("facts", "rules"),
+];
 
 /// Every command with the words that lead to it.
 fn commands() -> Vec<(Vec<String>, clap::Command)> {
-    fn walk(command: &clap::Command, words: &[String], out: &mut Vec<(Vec<String>, clap::Command)>) {
+    fn walk(
+        command: &clap::Command,
+        words: &[String],
+        out: &mut Vec<(Vec<String>, clap::Command)>,
+    ) {
         out.push((words.to_vec(), command.clone()));
-        for kid in command.get_subcommands().filter(|kid| kid.get_name() != "help") {
+        for kid in command
+            .get_subcommands()
+            .filter(|kid| kid.get_name() != "help")
+        {
             walk(kid, &[words, &[kid.get_name().to_owned()]].concat(), out);
         }
     }
@@ -36,21 +48,35 @@ fn is_path(argument: &Arg) -> bool {
     argument.get_value_parser().type_id() == TypeId::of::<PathBuf>()
 }
 
-/// A command line in which one argument is this path, and everything that has to be there is something usable.
-fn line(words: &[String], command: &clap::Command, tried: &Arg, path: &Path, spare: &Path) -> Vec<String> {
+/// A command line in which one argument is this path, and everything that has to be there is
+/// something usable.
+fn line(
+    words: &[String],
+    command: &clap::Command,
+    tried: &Arg,
+    path: &Path,
+    spare: &Path,
+) -> Vec<String> {
     let path = path.to_str().unwrap().to_owned();
     let mut line = words.to_vec();
-    let has = |id: &str| tried.get_id() != id && command.get_arguments().any(|other| other.get_id() == id);
+    let has = |id: &str| {
+        tried.get_id() != id && command.get_arguments().any(|other| other.get_id() == id)
+    };
     // With a capture these are names on its host.
-    let is_of_host = ["target", "mysql_defaults", "postgres_config"].contains(&tried.get_id().as_str());
+    let is_of_host =
+        ["target", "mysql_defaults", "postgres_config"].contains(&tried.get_id().as_str());
     if has("host") && !is_of_host {
-        line.extend(["--host".to_owned(), recorded::file("docker-volume").display().to_string()]);
+        line.extend([
+            "--host".to_owned(),
+            recorded::file("docker-volume").display().to_string(),
+        ]);
     }
     line.extend(has("no_probe").then(|| "--no-probe".to_owned()));
     line.extend(has("kernel").then(|| "--kernel=6.12".to_owned()));
     line.extend(tried.get_long().map(|long| format!("--{long}={path}")));
     for argument in command.get_positionals() {
-        let needed = argument.is_required_set() || words.concat() == "probe" && tried.get_id() != "import";
+        let needed =
+            argument.is_required_set() || words.concat() == "probe" && tried.get_id() != "import";
         match argument.get_id().as_str() {
             id if tried.get_id() == id => line.push(path.clone()),
             _ if !needed => {}
@@ -70,7 +96,9 @@ fn a_silent_pipe_ends_every_command_in_one_sentence() {
     let spare = directory.path().join("spare");
     fs::create_dir_all(spare.join("directory")).unwrap();
     let head = "walwise-drill 1 run=3ffa4d685e4b194f method=fdatasync segments=recycled when=2026-11-22T13:27:57Z directory=/srv/d";
-    let log = format!("{head}\nboot 54bb039a-8418-44fd-a21c-dc0b40dd8247\nstack host host.name=vm\nack 1\n");
+    let log = format!(
+        "{head}\nboot 54bb039a-8418-44fd-a21c-dc0b40dd8247\nstack host host.name=vm\nack 1\n"
+    );
     fs::write(spare.join("acknowledged"), &log).unwrap();
     fs::create_dir(spare.join("old")).unwrap();
     fs::write(spare.join("old/rules.toml"), "").unwrap();
@@ -82,7 +110,11 @@ fn a_silent_pipe_ends_every_command_in_one_sentence() {
             runs.push((line.join(" "), opened, Running::walwise(line)));
         }
     }
-    assert!(runs.len() > 40, "the options that name files are not found: {}", runs.len());
+    assert!(
+        runs.len() > 40,
+        "the options that name files are not found: {}",
+        runs.len()
+    );
     let (mut silent, mut wrong) = (0, Vec::new());
     for (line, opened, run) in runs {
         // At most until the helper's deadline.
@@ -95,7 +127,9 @@ fn a_silent_pipe_ends_every_command_in_one_sentence() {
         if !refused || says.lines().count() != 1 || !says.contains("silent-pipe") {
             wrong.push(format!("{line}: {:?} {says}", output.status));
         }
-        silent += usize::from(says.contains("nothing came through this pipe within 10 s; let its writer"));
+        silent += usize::from(
+            says.contains("nothing came through this pipe within 10 s; let its writer"),
+        );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(silent > 15, "{silent}");
@@ -108,7 +142,11 @@ fn a_pipe_that_falls_silent_ends_as_well() {
     let fifo = directory.path().join("pipe");
     nix::unistd::mkfifo(&fifo, Mode::S_IRWXU).unwrap();
     // Open for both, so that it neither waits for a reader nor ends.
-    let mut both = fs::OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
+    let mut both = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&fifo)
+        .unwrap();
     let lines = [
         &["show", "FIFO"][..],
         &["check", "--no-probe", "--host", "FIFO"],
@@ -116,23 +154,34 @@ fn a_pipe_that_falls_silent_ends_as_well() {
         &["probe", "--import", "FIFO"],
     ];
     let run = |line: &&[&str]| {
-        Running::walwise(line.iter().map(|word| word.replace("FIFO", fifo.to_str().unwrap())))
+        Running::walwise(
+            line.iter()
+                .map(|word| word.replace("FIFO", fifo.to_str().unwrap())),
+        )
     };
     let runs: Vec<Running> = lines.iter().map(run).collect();
     std::io::Write::write_all(&mut both, &[b'\n'; 4]).unwrap();
     let stdin = {
         let mut command = walwise();
         command.args(["show", "-"]).stdin(both.try_clone().unwrap());
-        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     };
     for (line, run) in lines.iter().zip(runs) {
         let says = stderr(&run.finish());
-        let silent = says.contains("came through this pipe within 10 s") && says.lines().count() == 1;
+        let silent =
+            says.contains("came through this pipe within 10 s") && says.lines().count() == 1;
         assert!(silent, "{line:?}: {says}");
     }
     // The others have ended at their deadlines, and this one has the same.
     let says = stderr(&stdin.output_in_time());
-    assert!(says.contains("came through this pipe within 10 s"), "{says}");
+    assert!(
+        says.contains("came through this pipe within 10 s"),
+        "{says}"
+    );
 }
 
 #[test]
@@ -142,8 +191,13 @@ fn a_pipe_is_as_good_as_a_file() {
     let report = directory.path().join("report.json").display().to_string();
     let rules = directory.path().join("rules.toml").display().to_string();
     let import = directory.path().join("import").display().to_string();
-    let check = ["check", "--host", &calm, "-v", "--format", "json", "--output", &report];
-    assert!(matches!(walwise().args(check).status_in_time().code(), Some(0 | 3..=5)));
+    let check = [
+        "check", "--host", &calm, "-v", "--format", "json", "--output", &report,
+    ];
+    assert!(matches!(
+        walwise().args(check).status_in_time().code(),
+        Some(0 | 3..=5)
+    ));
     fs::write(&rules, "").unwrap();
     fs::write(&import, "not what pg_test_fsync prints\n").unwrap();
     let cases: [(&[&str], &str); 6] = [
@@ -155,7 +209,10 @@ fn a_pipe_is_as_good_as_a_file() {
         (&["probe", "--import", "FILE"], &import),
     ];
     let pipes = [
-        ("/dev/fd/63", "cat \"$FILE\" | bash -c '\"$0\" \"$@\" 63<&0' \"$0\" \"$@\""),
+        (
+            "/dev/fd/63",
+            "cat \"$FILE\" | bash -c '\"$0\" \"$@\" 63<&0' \"$0\" \"$@\"",
+        ),
         ("-", "cat \"$FILE\" | \"$0\" \"$@\""),
         ("/dev/stdin", "cat \"$FILE\" | \"$0\" \"$@\""),
         ("/dev/fd/3", "cat \"$FILE\" | \"$0\" \"$@\" 3<&0"),
@@ -166,7 +223,11 @@ fn a_pipe_is_as_good_as_a_file() {
     for (words, file) in cases {
         for (name, script) in [(file, "\"$0\" \"$@\"")].into_iter().chain(pipes) {
             let mut command = Command::new("sh");
-            command.args(["-c", script]).arg(walwise().get_program()).env("FILE", file).process_group(0);
+            command
+                .args(["-c", script])
+                .arg(walwise().get_program())
+                .env("FILE", file)
+                .process_group(0);
             command.args(words.iter().map(|word| word.replace("FILE", name)));
             runs.push((words, name, name == file, Running::start(&mut command)));
         }
@@ -174,15 +235,25 @@ fn a_pipe_is_as_good_as_a_file() {
     let mut of_file = String::new();
     for (words, name, is_file, run) in runs {
         let output = run.finish();
-        let told = format!("{:?}\n{}{}", output.status.code(), stdout(&output), stderr(&output));
+        let told = format!(
+            "{:?}\n{}{}",
+            output.status.code(),
+            stdout(&output),
+            stderr(&output)
+        );
         // Mistakes are sentences about the name, or point to a line in it.
         let unnamed = |line: &str| line.replacen(&format!("{name}:"), "FILE:", 1);
         // A report says when it was made.
         let timeless = |line: &&str| !line.contains(" rules (pack ");
         let told: Vec<String> = told.lines().filter(timeless).map(unnamed).collect();
         // Commands name the capture, and lines are wrapped where that has room.
-        let told: Vec<&str> = told.iter().flat_map(|line| line.split_whitespace()).collect();
-        let told = told.join(" ").replace(&format!("--host {name}"), "--host FILE");
+        let told: Vec<&str> = told
+            .iter()
+            .flat_map(|line| line.split_whitespace())
+            .collect();
+        let told = told
+            .join(" ")
+            .replace(&format!("--host {name}"), "--host FILE");
         if is_file {
             of_file = told;
         } else {

@@ -31,7 +31,16 @@ fn shared(mode: u32) -> (tempfile::TempDir, PathBuf) {
 fn somebody(directory: &Path, script: &str) {
     let uid = SOMEBODY.to_string();
     let output = Command::new("setpriv")
-        .args(["--reuid", &uid, "--regid", &uid, "--clear-groups", "sh", "-euc", script])
+        .args([
+            "--reuid",
+            &uid,
+            "--regid",
+            &uid,
+            "--clear-groups",
+            "sh",
+            "-euc",
+            script,
+        ])
         .current_dir(directory)
         .output_in_time();
     assert!(output.status.success(), "{}", stderr(&output));
@@ -43,7 +52,11 @@ fn calm() -> String {
 }
 
 fn check(arguments: &[&str]) -> Output {
-    walwise().args(["check", "--host", &calm()]).args(arguments).stdin(Stdio::null()).output_in_time()
+    walwise()
+        .args(["check", "--host", &calm()])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output_in_time()
 }
 
 fn mode(path: &Path) -> u32 {
@@ -61,14 +74,26 @@ fn permissions_are_those_that_were_asked_for() {
     let file = dir.path().join("report");
     let path = file.to_str().unwrap();
     for (asked, found) in [("0640", 0o640), ("600", 0o600), ("0644", 0o644)] {
-        let output = check(&["-v", "--format", "json", "--output", path, "--output-mode", asked]);
+        let output = check(&[
+            "-v",
+            "--format",
+            "json",
+            "--output",
+            path,
+            "--output-mode",
+            asked,
+        ]);
         assert_eq!((stderr(&output).as_str(), mode(&file)), ("", found));
     }
     for refused in ["0666", "4755", "rw", "0400"] {
         let output = check(&["--output", path, "--output-mode", refused]);
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     }
-    assert_eq!(check(&["--output-mode", "0640"]).status.code(), Some(2), "of what?");
+    assert_eq!(
+        check(&["--output-mode", "0640"]).status.code(),
+        Some(2),
+        "of what?"
+    );
 }
 
 #[test]
@@ -81,10 +106,20 @@ fn nothing_of_a_file_that_somebody_left_stays() {
         ": > report.json; chmod 0666 report.json; ln report.json other",
     ] {
         somebody(&shared, left);
-        let output = check(&["-v", "--format", "json", "--output", report.to_str().unwrap()]);
+        let output = check(&[
+            "-v",
+            "--format",
+            "json",
+            "--output",
+            report.to_str().unwrap(),
+        ]);
         assert_eq!(stderr(&output), "");
         let found = fs::metadata(&report).unwrap();
-        assert_eq!((mode(&report), found.uid(), found.nlink()), (0o600, 0, 1), "{left}");
+        assert_eq!(
+            (mode(&report), found.uid(), found.nlink()),
+            (0o600, 0, 1),
+            "{left}"
+        );
         assert!(is_report(&report));
         fs::remove_file(&report).unwrap();
     }
@@ -103,10 +138,23 @@ fn a_link_of_somebody_leads_root_nowhere() {
         "ln -s ../precious/report last; ln -s ../precious way; mkdir own; ln -s ../../precious own/way",
     );
     for path in ["last", "way/report", "own/way/report"] {
-        for command in [&["-v", "--format", "json"][..], &["--format", "script"], &["--format", "text"]] {
-            let output = check(&[command, &["--output", shared.join(path).to_str().unwrap()]].concat());
-            assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{path}");
-            assert!(stderr(&output).contains("is a link that uid 4242 put there"), "{}", stderr(&output));
+        for command in [
+            &["-v", "--format", "json"][..],
+            &["--format", "script"],
+            &["--format", "text"],
+        ] {
+            let output =
+                check(&[command, &["--output", shared.join(path).to_str().unwrap()]].concat());
+            assert_eq!(
+                (output.status.code(), stdout(&output).as_str()),
+                (Some(1), ""),
+                "{path}"
+            );
+            assert!(
+                stderr(&output).contains("is a link that uid 4242 put there"),
+                "{}",
+                stderr(&output)
+            );
         }
     }
     assert_eq!(fs::read(precious.join("report")).unwrap(), b"precious");
@@ -120,16 +168,32 @@ fn where_somebody_rules_it_is_written_and_said_and_a_script_is_not() {
     somebody(&shared, "mkdir -m 755 home");
     let home = shared.join("home");
     let report = home.join("report");
-    let output = check(&["-v", "--format", "json", "--output", report.to_str().unwrap()]);
-    assert!(stderr(&output).contains("home belongs to uid 4242"), "{}", stderr(&output));
+    let output = check(&[
+        "-v",
+        "--format",
+        "json",
+        "--output",
+        report.to_str().unwrap(),
+    ]);
+    assert!(
+        stderr(&output).contains("home belongs to uid 4242"),
+        "{}",
+        stderr(&output)
+    );
     assert!(is_report(&report) && mode(&report) == 0o600);
-    let output = check(&["--format", "script", "--output", home.join("setup.sh").to_str().unwrap()]);
+    let output = check(&[
+        "--format",
+        "script",
+        "--output",
+        home.join("setup.sh").to_str().unwrap(),
+    ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("uid 4242"), "{}", stderr(&output));
     assert_eq!(names(&home), ["report"]);
 }
 
-/// Where others may exchange every name nothing is written, and that is said before anything is measured.
+/// Where others may exchange every name nothing is written, and that is said before anything is
+/// measured.
 #[test]
 #[ignore = "needs root: a directory of others"]
 fn where_everybody_writes_nothing_is_written() {
@@ -148,7 +212,11 @@ fn where_everybody_writes_nothing_is_written() {
     ])
     .finish();
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("has no sticky bit"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("has no sticky bit"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(names(&shared), [""; 0]);
 }
 
@@ -170,7 +238,11 @@ trait Fed {
 
 impl Fed for Command {
     fn spawn_and_feed(&mut self, bytes: &[u8]) -> Output {
-        self.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap().fed_in_time(bytes)
+        self.stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .fed_in_time(bytes)
     }
 }
 
@@ -190,7 +262,10 @@ fn touching(at: &str) -> Vec<Vec<String>> {
         &["drill", "read", at],
         &["drill", "check", &file, &file],
     ];
-    commands.iter().map(|words| words.iter().map(|word| (*word).to_owned()).collect()).collect()
+    commands
+        .iter()
+        .map(|words| words.iter().map(|word| (*word).to_owned()).collect())
+        .collect()
 }
 
 #[test]
@@ -203,8 +278,18 @@ fn what_never_answers_ends_with_a_word_or_by_a_signal() {
     let running: Vec<Running> = all.iter().map(Running::walwise).collect();
     for (running, arguments) in running.into_iter().zip(&all) {
         let output = running.finish();
-        assert!(output.status.code().is_some_and(|code| [1, 2].contains(&code)), "{arguments:?}: {output:?}");
-        assert!(stderr(&output).contains("no answer within"), "{arguments:?}: {}", stderr(&output));
+        assert!(
+            output
+                .status
+                .code()
+                .is_some_and(|code| [1, 2].contains(&code)),
+            "{arguments:?}: {output:?}"
+        );
+        assert!(
+            stderr(&output).contains("no answer within"),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
     }
     for arguments in &all {
         let mut running = Running::walwise(arguments);
@@ -240,6 +325,8 @@ fn who_is_killed_before_the_end_leaves_nothing() {
         running.probing(&target);
         running.signal(signal);
         running.finish();
-        wait_for("everything is gone", || names(&target).is_empty() && names(&outputs).is_empty());
+        wait_for("everything is gone", || {
+            names(&target).is_empty() && names(&outputs).is_empty()
+        });
     }
 }

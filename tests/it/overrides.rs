@@ -1,8 +1,8 @@
-//! Verdicts over real stacks, and their changes when a queue is told that there is nothing to flush: at the top,
-//! further down, and on one of two members. Every override is reverted.
+//! Verdicts over real stacks, and their changes when a queue is told that there is nothing to
+//! flush: at the top, further down, and on one of two members. Every override is reverted.
 //!
-//! The disks of these tests are files on this machine's own disk, which influences every verdict; each verdict is
-//! therefore compared with the one before.
+//! The disks of these tests are files on this machine's own disk, which influences every verdict;
+//! each verdict is therefore compared with the one before.
 
 use std::path::Path;
 
@@ -21,11 +21,24 @@ fn without_probe(point: &Path) -> (i32, Value) {
 fn ways(report: &Value, target: &Path) -> Vec<Vec<String>> {
     let subject = format!("target {}", target.display());
     let verdicts = report["verdicts"].as_array().unwrap();
-    let found = verdicts.iter().find(|v| v["target"] == subject.as_str()).unwrap();
+    let found = verdicts
+        .iter()
+        .find(|v| v["target"] == subject.as_str())
+        .unwrap();
     let hops = |way: &Value| {
-        way["hops"].as_array().unwrap().iter().map(|hop| hop.as_str().unwrap().to_owned()).collect()
+        way["hops"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hop| hop.as_str().unwrap().to_owned())
+            .collect()
     };
-    found["paths"].as_array().unwrap().iter().map(hops).collect()
+    found["paths"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(hops)
+        .collect()
 }
 
 /// The belief about a flush at a device: its standing, and the sentence.
@@ -35,22 +48,29 @@ fn belief(report: &Value, target: &Path, device: &str) -> (String, String) {
     all.pop_first().unwrap()
 }
 
-/// Whether flushes are dropped at a device, and the check fails because of it. What lies beneath all of this may be worse,
-/// and then that is the verdict.
+/// Whether flushes are dropped at a device, and the check fails because of it. What lies beneath
+/// all of this may be worse, and then that is the verdict.
 fn dropped_at(target: &Path, device: &str) -> bool {
     let (code, report) = without_probe(target);
     let (standing, says) = belief(&report, target, device);
     let dropped = standing == "contradictory" && says.contains("flushes are dropped");
     if dropped {
         assert_eq!(code, 3, "{says}");
-        assert!(["contradictory", "at-risk"].map(Some).contains(&verdict(&report, target)));
+        assert!(
+            ["contradictory", "at-risk"]
+                .map(Some)
+                .contains(&verdict(&report, target))
+        );
     }
     dropped
 }
 
-/// The mount point of the file system that holds the files of loop devices, and the name of the disk beneath it.
+/// The mount point of the file system that holds the files of loop devices, and the name of the
+/// disk beneath it.
 fn beneath() -> (String, String) {
-    let point = run("findmnt", &["-no", "TARGET", "-T", "/tmp"]).trim().to_owned();
+    let point = run("findmnt", &["-no", "TARGET", "-T", "/tmp"])
+        .trim()
+        .to_owned();
     let source = run("findmnt", &["-no", "SOURCE", "-T", "/tmp"]);
     let disk = run("lsblk", &["-rsno", "NAME", source.trim()]);
     (point, disk.lines().last().unwrap().trim().to_owned())
@@ -65,25 +85,45 @@ fn every_layer_of_a_loop_file_over_the_machines_own_disk_is_evidence() {
     let names = |name: &str| format!("device {name}");
     let ways = ways(&report, &mounted.point);
     assert_eq!(ways.len(), 1, "{ways:?}");
-    let (mount, file) = (format!("mount {}", mounted.path()), names(mounted.disk.name()));
+    let (mount, file) = (
+        format!("mount {}", mounted.path()),
+        names(mounted.disk.name()),
+    );
     let lower = format!("mount {point}");
     let mut at = ways[0].iter();
-    for hop in [&format!("target {}", mounted.path()), &mount, &file, &lower, &names(&disk)] {
+    for hop in [
+        &format!("target {}", mounted.path()),
+        &mount,
+        &file,
+        &lower,
+        &names(&disk),
+    ] {
         assert!(at.any(|found| found == hop), "{hop} in {ways:?}");
     }
     for file_system in [&mount, &lower] {
         let flushes = evidence(&report, &mounted.point, "kernel", file_system);
-        assert!(flushes.iter().any(|(_, says)| says.contains("sends flushes")), "{flushes:?}");
+        assert!(
+            flushes
+                .iter()
+                .any(|(_, says)| says.contains("sends flushes")),
+            "{flushes:?}"
+        );
     }
     let name = mounted.disk.name();
-    assert_eq!(belief(&report, &mounted.point, name).1, format!("{name} passes flushes on"));
+    assert_eq!(
+        belief(&report, &mounted.point, name).1,
+        format!("{name} passes flushes on")
+    );
     assert!(belief(&report, &mounted.point, &disk).1.contains(&disk));
     assert!(!evidence(&report, &mounted.point, "device", &names(&disk)).is_empty());
     // A commit on the file is no safer than one beside it.
     let (_, below) = without_probe(Path::new(&point));
     let rank = |report: &Value, point: &Path| {
         let order = ["at-risk", "contradictory", "unproven", "durable"];
-        order.iter().position(|word| Some(*word) == verdict(report, point)).unwrap()
+        order
+            .iter()
+            .position(|word| Some(*word) == verdict(report, point))
+            .unwrap()
     };
     assert!(rank(&report, &mounted.point) <= rank(&below, Path::new(&point)));
 }
@@ -92,7 +132,18 @@ fn every_layer_of_a_loop_file_over_the_machines_own_disk_is_evidence() {
 #[ignore = "needs root: loop devices"]
 fn one_of_two_members_of_a_btrfs_is_enough_to_drop_flushes() {
     let (first, second) = (Loop::new(256), Loop::new(256));
-    run("mkfs.btrfs", &["-q", "-d", "raid1", "-m", "raid1", &first.device, &second.device]);
+    run(
+        "mkfs.btrfs",
+        &[
+            "-q",
+            "-d",
+            "raid1",
+            "-m",
+            "raid1",
+            &first.device,
+            &second.device,
+        ],
+    );
     let fs = first.mount("");
     let names = [fs.disk.name(), second.name()];
     let (code, before) = without_probe(&fs.point);
@@ -100,14 +151,24 @@ fn one_of_two_members_of_a_btrfs_is_enough_to_drop_flushes() {
     assert_eq!(ways.len(), 2, "{ways:?}");
     for name in names {
         let device = format!("device {name}");
-        assert_eq!(ways.iter().filter(|way| way.contains(&device)).count(), 1, "{device} in {ways:?}");
+        assert_eq!(
+            ways.iter().filter(|way| way.contains(&device)).count(),
+            1,
+            "{device} in {ways:?}"
+        );
     }
-    assert_eq!(names.map(|name| dropped_at(&fs.point, name)), [false, false]);
+    assert_eq!(
+        names.map(|name| dropped_at(&fs.point, name)),
+        [false, false]
+    );
     second.believe("write through");
     assert_eq!(names.map(|name| dropped_at(&fs.point, name)), [false, true]);
     second.believe("write back");
     let (again, report) = without_probe(&fs.point);
-    assert_eq!((again, verdict(&report, &fs.point)), (code, verdict(&before, &fs.point)));
+    assert_eq!(
+        (again, verdict(&report, &fs.point)),
+        (code, verdict(&before, &fs.point))
+    );
     drop(fs);
     drop(second);
 }
@@ -117,7 +178,10 @@ fn one_of_two_members_of_a_btrfs_is_enough_to_drop_flushes() {
 fn an_override_is_seen_at_the_top_and_further_down() {
     let lower = loops::ext4(&[], "");
     let image = lower.point.join("image");
-    std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    std::fs::File::create(&image)
+        .unwrap()
+        .set_len(64 << 20)
+        .unwrap();
     let upper = Loop::over(&image);
     upper.mkfs(&["mkfs.ext4", "-q"]);
     let names = [upper.name().to_owned(), lower.disk.name().to_owned()];
@@ -132,7 +196,11 @@ fn an_override_is_seen_at_the_top_and_further_down() {
     assert_eq!(dropped(), [false, true], "further down");
     lower.disk.believe("write back");
     let (again, report) = without_probe(&fs.point);
-    assert_eq!((again, verdict(&report, &fs.point)), (code, verdict(&before, &fs.point)), "taken back");
+    assert_eq!(
+        (again, verdict(&report, &fs.point)),
+        (code, verdict(&before, &fs.point)),
+        "taken back"
+    );
     drop(fs);
     drop(lower);
 }
@@ -142,12 +210,27 @@ fn an_override_is_seen_at_the_top_and_further_down() {
 fn the_journal_of_ext4_on_another_device_is_a_way_of_its_own() {
     let (disk, journal) = (Loop::new(64), Loop::new(64));
     run("mke2fs", &["-q", "-O", "journal_dev", &journal.device]);
-    run("mkfs.ext4", &["-q", "-J", &format!("device={}", journal.device), &disk.device]);
+    run(
+        "mkfs.ext4",
+        &[
+            "-q",
+            "-J",
+            &format!("device={}", journal.device),
+            &disk.device,
+        ],
+    );
     let fs = disk.mount("");
     let (_, before) = without_probe(&fs.point);
     let name = format!("device {}", journal.name());
     let ways = ways(&before, &fs.point);
-    assert_eq!((ways.len(), ways.iter().filter(|way| way.contains(&name)).count()), (2, 1), "{ways:?}");
+    assert_eq!(
+        (
+            ways.len(),
+            ways.iter().filter(|way| way.contains(&name)).count()
+        ),
+        (2, 1),
+        "{ways:?}"
+    );
     assert!(!dropped_at(&fs.point, journal.name()));
     journal.believe("write through");
     assert!(dropped_at(&fs.point, journal.name()));
@@ -163,8 +246,16 @@ fn a_file_system_beside_the_target_that_never_answers_changes_nothing() {
     let (code, before) = without_probe(&mounted.point);
     let beside = mounted.dir("beside");
     let held = HeldFuse::mount(&beside);
-    let output =
-        walwise().args(["check", mounted.path(), "--no-probe", "-v", "--format", "json"]).output_in_time();
+    let output = walwise()
+        .args([
+            "check",
+            mounted.path(),
+            "--no-probe",
+            "-v",
+            "--format",
+            "json",
+        ])
+        .output_in_time();
     let text = stdout(&output);
     assert!(!text.contains("no answer within"), "it was touched: {text}");
     let report: Value = serde_json::from_str(&text).unwrap();

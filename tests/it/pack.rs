@@ -1,9 +1,11 @@
-//! All advice of all rules × all versions that the table distinguishes: kernels of every line and of deviating vendors,
-//! and the tools that create file systems. Advice for database servers is left to `advice`.
+//! All advice of all rules × all versions that the table distinguishes: kernels of every line and
+//! of deviating vendors, and the tools that create file systems. Advice for database servers is
+//! left to `advice`.
 //!
-//! For each version that a rule can apply to, the values that the guard passes must equal those that the table alone
-//! accepts. Each piece of advice must pass somewhere; one that never does reveals a missing row. Only versions and file
-//! systems are given here, so "can apply" is wider than on any machine.
+//! For each version that a rule can apply to, the values that the guard passes must equal those
+//! that the table alone accepts. Each piece of advice must pass somewhere; one that never does
+//! reveals a missing row. Only versions and file systems are given here, so "can apply" is wider
+//! than on any machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -22,13 +24,25 @@ const NOBODY_REFUSES: &[(&str, &str)] = &[
     ("block.io_timeout", "the rules read the file that takes it"),
     ("block.write_cache", "the rules read the file that takes it"),
     ("database.placement", "words for people"),
-    ("directory.attributes", "the rules read the attribute, which old kernels have as well"),
-    ("ext4.fast_commit", "what is switched off needs no kernel that knows it; on is asked about"),
+    (
+        "directory.attributes",
+        "the rules read the attribute, which old kernels have as well",
+    ),
+    (
+        "ext4.fast_commit",
+        "what is switched off needs no kernel that knows it; on is asked about",
+    ),
     ("md.array", "words for people"),
-    ("mkfs.options", "-m, which every mke2fs takes; features are settings of their own"),
+    (
+        "mkfs.options",
+        "-m, which every mke2fs takes; features are settings of their own",
+    ),
     ("mount.trim", "a timer of util-linux"),
     ("swap.placement", "words for people"),
-    ("vm.dirty_background_bytes", "since Linux 2.6.29, and the rules read its file"),
+    (
+        "vm.dirty_background_bytes",
+        "since Linux 2.6.29, and the rules read its file",
+    ),
     ("zfs.no_cache_flush", "the rules read the parameter"),
     ("zfs.recordsize", "every OpenZFS takes 32K"),
     ("zfs.sync", "every OpenZFS has it"),
@@ -56,8 +70,9 @@ const DISTRIBUTIONS: &[(&str, &str, bool)] = &[
 ];
 
 /// File systems that rules name, and an empty one.
-const FILE_SYSTEMS: &[&str] =
-    &["", "ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs", "nfs4", "tmpfs", "overlay"];
+const FILE_SYSTEMS: &[&str] = &[
+    "", "ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs", "nfs4", "tmpfs", "overlay",
+];
 
 /// Versions by component: `kernel` or a tool.
 type Versions = BTreeMap<&'static str, BTreeSet<String>>;
@@ -67,27 +82,39 @@ static STEPS: LazyLock<Versions> = LazyLock::new(steps);
 /// The versions at which something changes, in the tables and in the rules.
 fn steps() -> Versions {
     let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/tables");
-    let files =
-        std::fs::read_dir(tables).unwrap().map(|entry| std::fs::read_to_string(entry.unwrap().path()));
+    let files = std::fs::read_dir(tables)
+        .unwrap()
+        .map(|entry| std::fs::read_to_string(entry.unwrap().path()));
     let documents: Vec<toml::Table> = files.map(|text| text.unwrap().parse().unwrap()).collect();
     let mut found = Versions::new();
     let rows = |kind: &str| -> Vec<toml::Value> {
-        let of_kind = documents.iter().filter_map(|document| document.get(kind)?.as_array());
+        let of_kind = documents
+            .iter()
+            .filter_map(|document| document.get(kind)?.as_array());
         of_kind.flatten().cloned().collect()
     };
     let words = |value: Option<&toml::Value>| match value {
         Some(toml::Value::String(word)) => vec![word.clone()],
-        Some(toml::Value::Array(words)) => {
-            words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect()
-        }
+        Some(toml::Value::Array(words)) => words
+            .iter()
+            .filter_map(|word| word.as_str().map(str::to_owned))
+            .collect(),
         _ => Vec::new(),
     };
-    let mut add = |of: &'static str, versions: Vec<String>| found.entry(of).or_default().extend(versions);
+    let mut add =
+        |of: &'static str, versions: Vec<String>| found.entry(of).or_default().extend(versions);
     for row in rows("options") {
-        let vendors = row.get("vendors").and_then(toml::Value::as_table).cloned().unwrap_or_default();
+        let vendors = row
+            .get("vendors")
+            .and_then(toml::Value::as_table)
+            .cloned()
+            .unwrap_or_default();
         for steps in row.get("steps").into_iter().chain(vendors.values()) {
             let steps = steps.as_array().unwrap().iter();
-            add("kernel", steps.flat_map(|step| words(step.get("from"))).collect());
+            add(
+                "kernel",
+                steps.flat_map(|step| words(step.get("from"))).collect(),
+            );
         }
     }
     for row in rows("mkfs") {
@@ -102,13 +129,17 @@ fn steps() -> Versions {
         }
     }
     for rule in RuleSet::builtin().rules() {
-        rule.advise.iter().filter_map(|spec| spec.when.as_ref()).chain([&rule.when]).for_each(|cond| {
-            tested(cond, &mut |fact, version| match fact {
-                "kernel.version" => add("kernel", vec![version.base()]),
-                "e2fsprogs.version" => add("e2fsprogs.version", vec![version.base()]),
-                _ => {}
+        rule.advise
+            .iter()
+            .filter_map(|spec| spec.when.as_ref())
+            .chain([&rule.when])
+            .for_each(|cond| {
+                tested(cond, &mut |fact, version| match fact {
+                    "kernel.version" => add("kernel", vec![version.base()]),
+                    "e2fsprogs.version" => add("e2fsprogs.version", vec![version.base()]),
+                    _ => {}
+                });
             });
-        });
     }
     let newest = [
         ("kernel", "7.9"),
@@ -149,30 +180,52 @@ fn facts_of(cond: &Cond, found: &mut BTreeSet<&'static str>) {
 /// Each of the versions, and one just below it.
 fn versions(of: &str) -> Vec<Version> {
     let below = |text: &str| {
-        let mut numbers: Vec<u64> =
-            Version::parse(text)?.base().split('.').map(|n| n.parse().unwrap()).collect();
+        let mut numbers: Vec<u64> = Version::parse(text)?
+            .base()
+            .split('.')
+            .map(|n| n.parse().unwrap())
+            .collect();
         let last = numbers.iter().rposition(|number| *number > 0)?;
         numbers[last] -= 1;
-        Some(numbers.iter().map(u64::to_string).collect::<Vec<_>>().join("."))
+        Some(
+            numbers
+                .iter()
+                .map(u64::to_string)
+                .collect::<Vec<_>>()
+                .join("."),
+        )
     };
     let steps = &STEPS[of];
-    let all: BTreeSet<String> =
-        steps.iter().cloned().chain(steps.iter().filter_map(|text| below(text))).collect();
-    all.iter().map(|text| Version::parse(text).unwrap()).collect()
+    let all: BTreeSet<String> = steps
+        .iter()
+        .cloned()
+        .chain(steps.iter().filter_map(|text| below(text)))
+        .collect();
+    all.iter()
+        .map(|text| Version::parse(text).unwrap())
+        .collect()
 }
 
 /// Mainline kernels from 3.10 on, and those of distributions.
 fn kernels() -> Vec<(Version, &'static str)> {
     let oldest = Version::parse("3.10").unwrap();
-    let mainline = versions("kernel").into_iter().filter(|version| *version >= oldest);
+    let mainline = versions("kernel")
+        .into_iter()
+        .filter(|version| *version >= oldest);
     let shipped = DISTRIBUTIONS.iter().map(|(release, vendor, backports)| {
-        (Version::parse(release).unwrap().with_backports(*backports), *vendor)
+        (
+            Version::parse(release).unwrap().with_backports(*backports),
+            *vendor,
+        )
     });
-    mainline.map(|version| (version, "mainline")).chain(shipped).collect()
+    mainline
+        .map(|version| (version, "mainline"))
+        .chain(shipped)
+        .collect()
 }
 
-/// File systems that are no part of the kernel, loaded on every one of these machines: what is loaded there no version
-/// tells.
+/// File systems that are no part of the kernel, loaded on every one of these machines: what is
+/// loaded there no version tells.
 const LOADED: [&str; 1] = ["zfs"];
 
 /// The known facts: versions, a file system, and what is loaded; nothing else.
@@ -200,10 +253,23 @@ impl Case {
         }
         // A rule may ask first whether a disk is a cloud's at all.
         let volume = catalog::device::Cloud::AmazonEbs;
-        case.facts.know(&subject(Scope::Device), &catalog::device::CLOUD, volume, Source::file("x"));
+        case.facts.know(
+            &subject(Scope::Device),
+            &catalog::device::CLOUD,
+            volume,
+            Source::file("x"),
+        );
         // And whether there was a trial.
-        let both = vec![catalog::trial::TrialFilesystem::Ext4, catalog::trial::TrialFilesystem::Xfs];
-        case.facts.know(&subject(Scope::Target), &catalog::trial::BEST, both, Source::file("x"));
+        let both = vec![
+            catalog::trial::TrialFilesystem::Ext4,
+            catalog::trial::TrialFilesystem::Xfs,
+        ];
+        case.facts.know(
+            &subject(Scope::Target),
+            &catalog::trial::BEST,
+            both,
+            Source::file("x"),
+        );
         case
     }
 
@@ -211,7 +277,11 @@ impl Case {
         let mut case = self.clone();
         let info = catalog::find(fact).unwrap();
         case.known.insert(fact, value.to_string());
-        case.facts.put_value(&subject(info.scope), info, Reading::known(value, Source::file("x")));
+        case.facts.put_value(
+            &subject(info.scope),
+            info,
+            Reading::known(value, Source::file("x")),
+        );
         case
     }
 
@@ -219,8 +289,14 @@ impl Case {
         let on = |(version, vendor): (Version, &'static str)| {
             let case = self.with("kernel.version", Value::Version(version.clone()));
             let case = case.with("kernel.vendor", Value::Text(vendor.to_owned()));
-            let case = case.with("kernel.filesystems", Value::List(LOADED.map(str::to_owned).to_vec()));
-            Self { kernel: Some((version, vendor)), ..case }
+            let case = case.with(
+                "kernel.filesystems",
+                Value::List(LOADED.map(str::to_owned).to_vec()),
+            );
+            Self {
+                kernel: Some((version, vendor)),
+                ..case
+            }
         };
         kernels().into_iter().map(on).collect()
     }
@@ -231,13 +307,21 @@ impl Case {
                 return self.clone();
             }
             let text = || Value::Text((*fs).to_owned());
-            Self { fs, ..self.with("mount.fstype", text()).with("boot.fstype", text()) }
+            Self {
+                fs,
+                ..self
+                    .with("mount.fstype", text())
+                    .with("boot.fstype", text())
+            }
         };
         FILE_SYSTEMS.iter().map(on).collect()
     }
 
     fn with_tools(&self, tool: &'static str) -> Vec<Self> {
-        versions(tool).into_iter().map(|version| self.with(tool, Value::Version(version))).collect()
+        versions(tool)
+            .into_iter()
+            .map(|version| self.with(tool, Value::Version(version)))
+            .collect()
     }
 
     /// Whether it is left open that a rule applies here.
@@ -246,14 +330,19 @@ impl Case {
             rule,
             &self.facts,
             &subject(rule.scope),
-            Circumstances { live: true, traced: false },
+            Circumstances {
+                live: true,
+                traced: false,
+            },
         );
         finding.outcome != Outcome::DoesNotApply
     }
 
     /// The table's own ruling on the values of a setting; empty where it has none.
     fn effects(&self, setting: &str, values: &[String], beside: &Beside<'_>) -> Vec<Effect> {
-        let Some((kernel, vendor)) = &self.kernel else { return Vec::new() };
+        let Some((kernel, vendor)) = &self.kernel else {
+            return Vec::new();
+        };
         let feature = |fs, name: &str| {
             let key = match fs {
                 "ext4" => &catalog::host::E2FSPROGS,
@@ -263,7 +352,9 @@ impl Case {
             let tool = self.facts.value(&Subject::host(), key);
             validity::mkfs_feature(fs, name, tool.as_ref(), Some((kernel, vendor))).effect
         };
-        let each = |ask: &dyn Fn(&str) -> Effect| values.iter().map(|value| ask(value)).collect::<Vec<_>>();
+        let each = |ask: &dyn Fn(&str) -> Effect| {
+            values.iter().map(|value| ask(value)).collect::<Vec<_>>()
+        };
         match setting {
             "mount.options" | "boot.options" => {
                 let made = beside.filesystem.unwrap_or("a new file system");
@@ -271,11 +362,14 @@ impl Case {
                 let rulings = validity::mount_options(fs, values, &[], kernel, vendor);
                 rulings.into_iter().map(|ruling| ruling.effect).collect()
             }
-            // Whether somebody built it in shows when it is mounted first, before anything is on it.
-            "filesystem" => each(&|fs| match validity::file_system_again(fs, kernel, vendor).effect {
-                Effect::Unknown if LOADED.contains(&fs) => Effect::Ok,
-                effect => effect,
-            }),
+            // Whether somebody built it in shows when it is mounted first, before anything is on
+            // it.
+            "filesystem" => each(
+                &|fs| match validity::file_system_again(fs, kernel, vendor).effect {
+                    Effect::Unknown if LOADED.contains(&fs) => Effect::Ok,
+                    effect => effect,
+                },
+            ),
             "block.scheduler" => each(&|name| validity::scheduler(name, kernel, vendor).effect),
             "ext4.fast_commit" if values == ["on"] => vec![feature("ext4", "fast_commit")],
             "mkfs.features" => each(&|word| match beside.filesystem {
@@ -290,21 +384,32 @@ impl Case {
 
 /// The machines that differ in the facts that a setting's validity depends on.
 fn cases(setting: &str) -> Vec<Case> {
-    let all = |cases: Vec<Case>, more: &dyn Fn(&Case) -> Vec<Case>| cases.iter().flat_map(more).collect();
+    let all =
+        |cases: Vec<Case>, more: &dyn Fn(&Case) -> Vec<Case>| cases.iter().flat_map(more).collect();
     let start = vec![Case::new()];
     match setting {
-        "mount.options" | "boot.options" => all(all(start, &Case::on_kernels), &Case::on_file_systems),
+        "mount.options" | "boot.options" => {
+            all(all(start, &Case::on_kernels), &Case::on_file_systems)
+        }
         "filesystem" | "mkfs.features" | "ext4.fast_commit" => {
             let kernels: Vec<Case> = all(start, &Case::on_kernels);
-            let tools = ["e2fsprogs.version", "xfsprogs.version", "btrfsprogs.version"];
-            tools.into_iter().flat_map(|tool| all(kernels.clone(), &|case| case.with_tools(tool))).collect()
+            let tools = [
+                "e2fsprogs.version",
+                "xfsprogs.version",
+                "btrfsprogs.version",
+            ];
+            tools
+                .into_iter()
+                .flat_map(|tool| all(kernels.clone(), &|case| case.with_tools(tool)))
+                .collect()
         }
         "block.scheduler" => all(start, &Case::on_kernels),
         _ => start,
     }
 }
 
-/// The values that a piece of advice gives, each set by itself; a fact may hold any, also one that nobody has heard of.
+/// The values that a piece of advice gives, each set by itself; a fact may hold any, also one that
+/// nobody has heard of.
 fn given(spec: &AdviceSpec) -> Vec<Vec<String>> {
     match &spec.change {
         ChangeSpec::Fixed(change) if change.values().is_empty() => Vec::new(),
@@ -319,8 +424,19 @@ fn given(spec: &AdviceSpec) -> Vec<Vec<String>> {
 
 /// The rule as far as it decides about this advice.
 fn conditions(rule: &Rule, spec: &AdviceSpec) -> Rule {
-    let when = Cond::All([Some(&rule.when), spec.when.as_ref()].into_iter().flatten().cloned().collect());
-    Rule { when, advise: Vec::new(), examples: Vec::new(), ..rule.clone() }
+    let when = Cond::All(
+        [Some(&rule.when), spec.when.as_ref()]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect(),
+    );
+    Rule {
+        when,
+        advise: Vec::new(),
+        examples: Vec::new(),
+        ..rule.clone()
+    }
 }
 
 /// Whether a kernel or a tool is what takes a setting.
@@ -331,19 +447,36 @@ fn is_ours(spec: &AdviceSpec) -> bool {
 /// The rule's other advice.
 fn beside(rule: &Rule) -> (Option<String>, Vec<String>) {
     let fixed = |setting: &'static str| {
-        let of = rule.advise.iter().filter(move |spec| spec.setting.name == setting);
+        let of = rule
+            .advise
+            .iter()
+            .filter(move |spec| spec.setting.name == setting);
         of.filter_map(|spec| match &spec.change {
             ChangeSpec::Fixed(change) => Some(change.values().to_vec()),
             _ => None,
         })
     };
-    (fixed("filesystem").flatten().next(), fixed("mkfs.features").flatten().collect())
+    (
+        fixed("filesystem").flatten().next(),
+        fixed("mkfs.features").flatten().collect(),
+    )
 }
 
-fn guarded(setting: &str, values: &[String], beside: &Beside<'_>, case: &Case) -> Result<(), String> {
+fn guarded(
+    setting: &str,
+    values: &[String],
+    beside: &Beside<'_>,
+    case: &Case,
+) -> Result<(), String> {
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     let setting = settings::find(setting).unwrap();
-    validity::guard_with(setting, &values, beside, &case.facts, &subject(setting.scope))
+    validity::guard_with(
+        setting,
+        &values,
+        beside,
+        &case.facts,
+        &subject(setting.scope),
+    )
 }
 
 #[test]
@@ -353,10 +486,15 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
     let (mut wrong, mut never, mut seen) = (Vec::new(), Vec::new(), 0);
     for rule in rules.rules() {
         let (filesystem, features) = beside(rule);
-        let beside = Beside { filesystem: filesystem.as_deref(), features: &features };
+        let beside = Beside {
+            filesystem: filesystem.as_deref(),
+            features: &features,
+        };
         for spec in rule.advise.iter().filter(|spec| is_ours(spec)) {
             let setting = spec.setting.name;
-            let open = cache.entry(setting.to_owned()).or_insert_with(|| cases(setting));
+            let open = cache
+                .entry(setting.to_owned())
+                .or_insert_with(|| cases(setting));
             let bare = conditions(rule, spec);
             let mut asked = BTreeSet::new();
             facts_of(&bare.when, &mut asked);
@@ -364,8 +502,10 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
             let mut allowed: BTreeMap<Vec<String>, bool> = BTreeMap::new();
             let mut open: Vec<&Case> = open.iter().collect();
             open.retain(|case| {
-                let known =
-                    asked.iter().map(|fact| case.known.get(fact).cloned().unwrap_or_default()).collect();
+                let known = asked
+                    .iter()
+                    .map(|fact| case.known.get(fact).cloned().unwrap_or_default())
+                    .collect();
                 *allowed.entry(known).or_insert_with(|| case.allows(&bare))
             });
             for values in given(spec) {
@@ -377,7 +517,10 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
                     }
                     out += 1;
                     let effects = case.effects(setting, &values, &beside);
-                    if effects.iter().any(|effect| !matches!(effect, Effect::Ok | Effect::DefaultAnyway)) {
+                    if effects
+                        .iter()
+                        .any(|effect| !matches!(effect, Effect::Ok | Effect::DefaultAnyway))
+                    {
                         wrong.push(format!(
                             "{}: {setting} {values:?} on {:?}: {effects:?}",
                             rule.id, case.known
@@ -390,7 +533,11 @@ fn what_comes_out_for_any_version_is_what_that_version_accepts() {
             }
         }
     }
-    assert!(wrong.is_empty(), "accepted, although the table does not say so:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "accepted, although the table does not say so:\n{}",
+        wrong.join("\n")
+    );
     assert!(
         never.is_empty(),
         "no version of anything takes it, so nobody ever sees it:\n{}",
@@ -405,12 +552,16 @@ fn what_the_guard_lets_pass_unasked_is_known_and_has_its_reason() {
     let nothing_known = Case::new();
     let nothing_beside = Beside::default();
     let passes = |spec: &&AdviceSpec| {
-        let unasked = |values| guarded(spec.setting.name, values, &nothing_beside, &nothing_known).is_ok();
+        let unasked =
+            |values| guarded(spec.setting.name, values, &nothing_beside, &nothing_known).is_ok();
         given(spec).iter().any(|values| unasked(values))
     };
     let specs = rules.rules().iter().flat_map(|rule| &rule.advise);
-    let passing: BTreeSet<&str> =
-        specs.filter(|spec| is_ours(spec)).filter(passes).map(|spec| spec.setting.name).collect();
+    let passing: BTreeSet<&str> = specs
+        .filter(|spec| is_ours(spec))
+        .filter(passes)
+        .map(|spec| spec.setting.name)
+        .collect();
     let listed: BTreeSet<&str> = NOBODY_REFUSES.iter().map(|(setting, _)| *setting).collect();
     assert_eq!(passing, listed);
 }

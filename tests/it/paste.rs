@@ -1,4 +1,5 @@
-//! Text to be pasted, read by its readers: findmnt and mount, systemd, udev, a renderer of Markdown.
+//! Text to be pasted, read by its readers: findmnt and mount, systemd, udev, a renderer of
+//! Markdown.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,13 +43,20 @@ type Render = fn(&Report) -> String;
 const PASTED: [(&str, Render); 2] = [("fstab", fstab::render), ("udev", udev::render)];
 
 fn active(text: &str) -> Vec<&str> {
-    text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect()
+    text.lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+        .collect()
 }
 
-/// A report of an ext4 without barriers whose line or unit at boot reads like this; it is asked for by name.
+/// A report of an ext4 without barriers whose line or unit at boot reads like this; it is asked for
+/// by name.
 fn report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
     let name = safe(point.as_bytes());
-    let (place, fs, line) = (Subject::target(&name), Subject::mount(&name), Subject::boot(&name));
+    let (place, fs, line) = (
+        Subject::target(&name),
+        Subject::mount(&name),
+        Subject::boot(&name),
+    );
     let seen = || Source::line(path, 3);
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let mut facts = FactSet::default();
@@ -56,12 +64,22 @@ fn report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
     facts.know(&fs, &mount::POINT, name.clone(), seen());
     facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), seen());
     facts.know(&fs, &mount::OPTIONS, words(&["rw", "noatime"]), seen());
-    facts.know(&fs, &mount::SUPER_OPTIONS, words(&["rw", "nobarrier"]), seen());
+    facts.know(
+        &fs,
+        &mount::SUPER_OPTIONS,
+        words(&["rw", "nobarrier"]),
+        seen(),
+    );
     facts.know(&line, &boot::SOURCE, safe(source.as_bytes()), seen());
     facts.know(&line, &boot::POINT, name, seen());
     facts.know(&line, &boot::FSTYPE, "ext4".to_owned(), seen());
     facts.know(&line, &boot::WRITTEN_TYPE, "ext4".to_owned(), seen());
-    facts.know(&line, &boot::OPTIONS, options.iter().map(|word| safe(word.as_bytes())).collect(), seen());
+    facts.know(
+        &line,
+        &boot::OPTIONS,
+        options.iter().map(|word| safe(word.as_bytes())).collect(),
+        seen(),
+    );
     facts.know(&line, &boot::DUMP_AND_PASS, "0 2".to_owned(), seen());
     facts.know(&line, &boot::WHOLE, true, seen());
     facts.know(&line, &boot::WHERE, seen().to_string(), seen());
@@ -76,7 +94,12 @@ fn report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
 fn recorded() -> Vec<(String, Report)> {
     let read = |path: &PathBuf| {
         let host = RecordedHost::parse(&fs::read(path).unwrap()).unwrap();
-        let session = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {});
+        let session = Session::look(
+            &host,
+            &Request::default(),
+            RuleSet::builtin(),
+            &mut |_, _| {},
+        );
         (path.display().to_string(), session.report())
     };
     recorded::files().iter().map(read).collect()
@@ -88,13 +111,22 @@ fn every_format_of_every_recorded_host_is_safe_and_says_what_it_is() {
         for (format, render) in PASTED {
             let text = render(&report);
             assert!(text.starts_with("# walwise "), "{name} {format}: {text}");
-            assert!(active(&text).is_empty(), "{name} {format}: a capture masks names: {text}");
+            assert!(
+                active(&text).is_empty(),
+                "{name} {format}: a capture masks names: {text}"
+            );
             let empty = text.contains("# Nothing is to be changed here:\n# ");
-            assert!(empty != text.contains("\n# ===="), "{name} {format}: empty without a reason: {text}");
+            assert!(
+                empty != text.contains("\n# ===="),
+                "{name} {format}: empty without a reason: {text}"
+            );
         }
         report.host.live = true;
         for text in Format::ALL.map(|format| format.render(&report).unwrap_or_else(|why| why)) {
-            assert!(text.lines().all(|line| !line.contains(is_treacherous)), "{name}: {text}");
+            assert!(
+                text.lines().all(|line| !line.contains(is_treacherous)),
+                "{name}: {text}"
+            );
         }
     }
 }
@@ -104,7 +136,12 @@ fn every_format_of_every_recorded_host_is_safe_and_says_what_it_is() {
 fn findmnt_reads_a_line_as_it_was_meant() {
     for name in NAMES {
         let (source, point) = (format!("LABEL={name}"), format!("/srv/{name}"));
-        let text = fstab::render(&report("/etc/fstab", &source, &point, &["nobarrier", "x-mine=1"]));
+        let text = fstab::render(&report(
+            "/etc/fstab",
+            &source,
+            &point,
+            &["nobarrier", "x-mine=1"],
+        ));
         let lines = active(&text);
         assert_eq!(lines.len(), 1, "{text}");
         let dir = tempfile::tempdir().unwrap();
@@ -112,25 +149,45 @@ fn findmnt_reads_a_line_as_it_was_meant() {
         fs::write(&file, text.as_bytes()).unwrap();
         let file = file.to_str().unwrap();
         let columns = "SOURCE,TARGET,FSTYPE,OPTIONS,FREQ,PASSNO";
-        let json = run("findmnt", &["--tab-file", file, "--json", "--nocanonicalize", "--output", columns]);
+        let json = run(
+            "findmnt",
+            &[
+                "--tab-file",
+                file,
+                "--json",
+                "--nocanonicalize",
+                "--output",
+                columns,
+            ],
+        );
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let row = &json["filesystems"][0];
         assert_eq!(row["target"], point, "{text}");
         assert_eq!(row["source"], source, "{text}");
-        assert_eq!((&row["fstype"], &row["options"]), (&"ext4".into(), &"x-mine=1".into()), "{text}");
+        assert_eq!(
+            (&row["fstype"], &row["options"]),
+            (&"ext4".into(), &"x-mine=1".into()),
+            "{text}"
+        );
         let number = |key: &str| row[key].to_string().trim_matches('"').to_owned();
-        assert_eq!((number("freq"), number("passno")), ("0".to_owned(), "2".to_owned()), "{text}");
+        assert_eq!(
+            (number("freq"), number("passno")),
+            ("0".to_owned(), "2".to_owned()),
+            "{text}"
+        );
     }
 }
 
-/// The whole way: a real file system that a real fstab mounts without barriers; the line that walwise writes, put in
-/// place of the old one, mounts it with them.
+/// The whole way: a real file system that a real fstab mounts without barriers; the line that
+/// walwise writes, put in place of the old one, mounts it with them.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
     let disk = Loop::new(64);
     disk.mkfs(&["mkfs.ext4", "-q"]);
-    let uuid = run("blkid", &["-p", "-s", "UUID", "-o", "value", &disk.device]).trim().to_owned();
+    let uuid = run("blkid", &["-p", "-s", "UUID", "-o", "value", &disk.device])
+        .trim()
+        .to_owned();
     let base = tempfile::tempdir().unwrap();
     let point = Point(base.path().join("data of mine"));
     fs::create_dir(&point.0).unwrap();
@@ -142,9 +199,18 @@ fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
     run("mount", &["--fstab", table.to_str().unwrap(), mounted]);
 
     let walwise = env!("CARGO_BIN_EXE_walwise");
-    let look = "mount --bind \"$1\" /etc/fstab && exec \"$2\" check \"$3\" --no-probe --format fstab";
+    let look =
+        "mount --bind \"$1\" /etc/fstab && exec \"$2\" check \"$3\" --no-probe --format fstab";
     let output = Command::new("unshare")
-        .args(["--mount", "--propagation", "private", "sh", "-c", look, "sh"])
+        .args([
+            "--mount",
+            "--propagation",
+            "private",
+            "sh",
+            "-c",
+            look,
+            "sh",
+        ])
         .args([table.as_os_str(), walwise.as_ref(), point.0.as_os_str()])
         .output_in_time();
     let text = stdout(&output);
@@ -152,17 +218,22 @@ fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
     assert_eq!(lines.len(), 1, "{text}{}", stderr(&output));
     let line = lines[0];
     assert!(
-        line.starts_with(&format!("UUID={uuid} {written} ext4 nofail,x-mine")) && line.ends_with(" 0 2"),
+        line.starts_with(&format!("UUID={uuid} {written} ext4 nofail,x-mine"))
+            && line.ends_with(" 0 2"),
         "{line}"
     );
     assert!(!line.contains("nobarrier"), "{line}");
     assert!(text.contains("\n# now: UUID="), "{text}");
 
     unmount(Path::new(mounted));
-    // Other tests copy all mounts for namespaces of their own, and while one has this one, its options stay.
+    // Other tests copy all mounts for namespaces of their own, and while one has this one, its
+    // options stay.
     let alive = Path::new("/sys/fs/ext4").join(Path::new(&disk.device).file_name().unwrap());
     wait_for("the file system is nowhere mounted", || !alive.exists());
-    let new = old.lines().map(|old| if old.starts_with("UUID=") { line } else { old }).collect::<Vec<_>>();
+    let new = old
+        .lines()
+        .map(|old| if old.starts_with("UUID=") { line } else { old })
+        .collect::<Vec<_>>();
     fs::write(&table, new.join("\n") + "\n").unwrap();
     run("mount", &["--fstab", table.to_str().unwrap(), mounted]);
     let options = run("findmnt", &["-no", "OPTIONS", mounted]);
@@ -174,7 +245,9 @@ fn advising(name: &str, file: &str, value: &str) -> Report {
     let mut report = report("/etc/fstab", "/dev/null", "/srv", &["nobarrier"]);
     let disk = Subject::device(name);
     let source = Source::file(format!("/sys/class/block/{name}/{file}"));
-    report.facts.know(&disk, &device::UNIT, value.to_owned(), source);
+    report
+        .facts
+        .know(&disk, &device::UNIT, value.to_owned(), source);
     let plan = report.plans.first_mut().unwrap();
     let step = plan.steps.first_mut().unwrap();
     step.subject = disk;
@@ -189,14 +262,23 @@ fn read_ahead(report: &Report) -> String {
     udev::render(report).replace("queue/scheduler", "queue/read_ahead_kb")
 }
 
-/// udev's result of rules for a device, in a name space of its own without other rules and without its database.
+/// udev's result of rules for a device, in a name space of its own without other rules and without
+/// its database.
 fn udev_test(rules: &str, device: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("99-walwise.rules"), rules).unwrap();
     let look = "set -e; mkdir -p /run/udev; for own in /run/udev /usr/lib/udev/rules.d; do mount -t tmpfs none $own; done\n\
         mount --bind \"$1\" /etc/udev/rules.d; exec udevadm test --action=change \"/sys/class/block/$2\"";
     let output = Command::new("unshare")
-        .args(["--mount", "--propagation", "private", "sh", "-c", look, "sh"])
+        .args([
+            "--mount",
+            "--propagation",
+            "private",
+            "sh",
+            "-c",
+            look,
+            "sh",
+        ])
         .arg(dir.path())
         .arg(device)
         .output_in_time();
@@ -210,29 +292,60 @@ fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
     let ahead = format!("/sys/class/block/{}/queue/read_ahead_kb", disk.name());
     fs::write(&ahead, "128").unwrap();
     // A loop device has no serial number; what it has for one here is the file beneath.
-    let file = fs::read_to_string(format!("/sys/class/block/{}/loop/backing_file", disk.name())).unwrap();
-    let short = Path::new(file.trim()).file_name().unwrap().to_str().unwrap();
+    let file = fs::read_to_string(format!(
+        "/sys/class/block/{}/loop/backing_file",
+        disk.name()
+    ))
+    .unwrap();
+    let short = Path::new(file.trim())
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap();
     assert_eq!(short, "image");
-    let complaints =
-        |says: &str| says.lines().any(|line| line.contains("99-walwise.rules") && line.contains("nvalid"));
+    let complaints = |says: &str| {
+        says.lines()
+            .any(|line| line.contains("99-walwise.rules") && line.contains("nvalid"))
+    };
 
     let other = read_ahead(&advising(disk.name(), "loop/autoclear", "1"));
     let says = udev_test(&other, disk.name());
-    assert!(!complaints(&says) && active(&other).len() == 1, "{says}\n{other}");
-    assert_eq!(fs::read_to_string(&ahead).unwrap().trim(), "128", "another disk's rule: {says}");
+    assert!(
+        !complaints(&says) && active(&other).len() == 1,
+        "{says}\n{other}"
+    );
+    assert_eq!(
+        fs::read_to_string(&ahead).unwrap().trim(),
+        "128",
+        "another disk's rule: {says}"
+    );
 
     let own = read_ahead(&advising(disk.name(), "loop/autoclear", "0"));
     let says = udev_test(&own, disk.name());
     assert!(!complaints(&says), "{says}\n{own}");
-    assert_eq!(fs::read_to_string(&ahead).unwrap().trim(), "64", "its own: {says}\n{own}");
+    assert_eq!(
+        fs::read_to_string(&ahead).unwrap().trim(),
+        "64",
+        "its own: {says}\n{own}"
+    );
 
     let broken = own.replace("ATTR{queue", "ATRT{queue");
-    assert!(complaints(&udev_test(&broken, disk.name())), "a broken rule is complained of");
+    assert!(
+        complaints(&udev_test(&broken, disk.name())),
+        "a broken rule is complained of"
+    );
 }
 
 fn html(markdown: &str) -> String {
     let child = Command::new("cmark-gfm")
-        .args(["--extension", "table", "--extension", "autolink", "--extension", "strikethrough"])
+        .args([
+            "--extension",
+            "table",
+            "--extension",
+            "autolink",
+            "--extension",
+            "strikethrough",
+        ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -249,7 +362,13 @@ fn a_renderer_finds_no_markup_in_names() {
         let mut tags: Vec<String> = html
             .split('<')
             .skip(1)
-            .map(|part| part.split(['>', ' ']).next().unwrap().trim_start_matches('/').to_owned())
+            .map(|part| {
+                part.split(['>', ' '])
+                    .next()
+                    .unwrap()
+                    .trim_start_matches('/')
+                    .to_owned()
+            })
             .collect();
         tags.sort();
         tags.dedup();
@@ -259,7 +378,12 @@ fn a_renderer_finds_no_markup_in_names() {
     assert!(clean.contains(&"table".to_owned()), "{clean:?}");
     report.host.name = evil.to_owned();
     report.targets[0].title = evil.to_owned();
-    report.warnings.push(RunNote::Answers { sentence: evil.to_owned() }.into());
+    report.warnings.push(
+        RunNote::Answers {
+            sentence: evil.to_owned(),
+        }
+        .into(),
+    );
     for finding in &mut report.findings {
         (finding.title, finding.because) = (evil.to_owned(), evil.into());
     }
@@ -268,8 +392,8 @@ fn a_renderer_finds_no_markup_in_names() {
     }
     let html = html(&markdown::render(&report));
     let allowed = [
-        "code", "em", "h1", "h2", "h3", "h4", "li", "p", "pre", "strong", "table", "tbody", "td", "th",
-        "thead", "tr", "ul",
+        "code", "em", "h1", "h2", "h3", "h4", "li", "p", "pre", "strong", "table", "tbody", "td",
+        "th", "thead", "tr", "ul",
     ];
     for tag in tags(&html) {
         assert!(allowed.contains(&tag.as_str()), "<{tag}> in {html}");
@@ -280,5 +404,8 @@ fn a_renderer_finds_no_markup_in_names() {
             && !html.contains("<code>h</code>"),
         "{html}"
     );
-    assert!(html.contains("&lt;b&gt;x&lt;/b&gt; [a](http") && html.contains("&amp;amp; | i"), "{html}");
+    assert!(
+        html.contains("&lt;b&gt;x&lt;/b&gt; [a](http") && html.contains("&amp;amp; | i"),
+        "{html}"
+    );
 }

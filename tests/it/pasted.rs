@@ -1,7 +1,8 @@
 //! Hostile names in every command of every output, run by a shell.
 //!
-//! Nothing is mounted: the machines are facts and a recorded host whose mount points, devices and directories have such
-//! names. Each name leaves a trace in the working directory if a shell takes it for more than a name.
+//! Nothing is mounted: the machines are facts and a recorded host whose mount points, devices and
+//! directories have such names. Each name leaves a trace in the working directory if a shell takes
+//! it for more than a name.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -100,7 +101,8 @@ const PROGRAMS: &[&str] = &[
     "wipefs",
 ];
 
-/// A shell in an empty directory, in which `touch` and redirections work and every other program does nothing.
+/// A shell in an empty directory, in which `touch` and redirections work and every other program
+/// does nothing.
 struct Sandbox {
     dir: tempfile::TempDir,
     base: tempfile::TempDir,
@@ -115,7 +117,11 @@ impl Sandbox {
             fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         }
         // This one must work: it leaves the trace.
-        fs::write(base.path().join("touch"), "#!/bin/sh\nfor name; do : >\"$name\"; done\n").unwrap();
+        fs::write(
+            base.path().join("touch"),
+            "#!/bin/sh\nfor name; do : >\"$name\"; done\n",
+        )
+        .unwrap();
         fs::set_permissions(base.path().join("touch"), fs::Permissions::from_mode(0o755)).unwrap();
         for open in [dir.path(), base.path()] {
             fs::set_permissions(open, fs::Permissions::from_mode(0o777)).unwrap();
@@ -129,8 +135,15 @@ impl Sandbox {
         fs::write(&file, script).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
         let mut shell = Command::new("/bin/sh");
-        shell.arg(&file).current_dir(self.dir.path()).env_clear().env("PATH", self.base.path());
-        shell.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        shell
+            .arg(&file)
+            .current_dir(self.dir.path())
+            .env_clear()
+            .env("PATH", self.base.path());
+        shell
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         if nix::unistd::geteuid().is_root() {
             shell.uid(65534).gid(65534);
         }
@@ -144,27 +157,51 @@ impl Sandbox {
     }
 }
 
-/// A report of an ext4 without barriers at this name, on a device of this name, with a server of either kind in it.
+/// A report of an ext4 without barriers at this name, on a device of this name, with a server of
+/// either kind in it.
 fn mounted(name: &str, rules: &RuleSet) -> Report {
     let path = |below: &str| safe(format!("/mnt/{name}{below}").as_bytes());
-    let (place, fs, line) =
-        (Subject::target(path("/data")), Subject::mount(path("")), Subject::boot(path("")));
+    let (place, fs, line) = (
+        Subject::target(path("/data")),
+        Subject::mount(path("")),
+        Subject::boot(path("")),
+    );
     let seen = || Source::line("/etc/fstab", 3);
     let words = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
     let disk = Subject::device(safe(name.as_bytes()));
     let mut facts = FactSet::default();
     facts.mention(&place);
     facts.know(&fs, &mount::POINT, path(""), seen());
-    facts.know(&fs, &mount::SOURCE, safe(format!("/dev/mapper/{name}").as_bytes()), seen());
+    facts.know(
+        &fs,
+        &mount::SOURCE,
+        safe(format!("/dev/mapper/{name}").as_bytes()),
+        seen(),
+    );
     facts.know(&fs, &mount::CLASS, mount::MountClass::Block, seen());
     facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), seen());
     facts.know(&fs, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
-    facts.know(&fs, &mount::SUPER_OPTIONS, words(&["rw", "nobarrier", "discard", "data=writeback"]), seen());
-    facts.know(&line, &boot::SOURCE, safe(format!("LABEL={name}").as_bytes()), seen());
+    facts.know(
+        &fs,
+        &mount::SUPER_OPTIONS,
+        words(&["rw", "nobarrier", "discard", "data=writeback"]),
+        seen(),
+    );
+    facts.know(
+        &line,
+        &boot::SOURCE,
+        safe(format!("LABEL={name}").as_bytes()),
+        seen(),
+    );
     facts.know(&line, &boot::POINT, path(""), seen());
     facts.know(&line, &boot::FSTYPE, "ext4".to_owned(), seen());
     facts.know(&line, &boot::WRITTEN_TYPE, "ext4".to_owned(), seen());
-    facts.know(&line, &boot::OPTIONS, words(&["nobarrier", "relatime"]), seen());
+    facts.know(
+        &line,
+        &boot::OPTIONS,
+        words(&["nobarrier", "relatime"]),
+        seen(),
+    );
     facts.know(&line, &boot::DUMP_AND_PASS, "0 2".to_owned(), seen());
     facts.know(&line, &boot::WHOLE, true, seen());
     facts.know(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), seen());
@@ -179,7 +216,12 @@ fn mounted(name: &str, rules: &RuleSet) -> Report {
     let below = Subject::target(safe(format!("/srv/{name}/data").as_bytes()));
     facts.mention(&below);
     facts.know(&bare, &mount::POINT, bare.name().to_owned(), seen());
-    facts.know(&bare, &mount::SOURCE, safe(format!("/dev/{name}").as_bytes()), seen());
+    facts.know(
+        &bare,
+        &mount::SOURCE,
+        safe(format!("/dev/{name}").as_bytes()),
+        seen(),
+    );
     facts.know(&bare, &mount::CLASS, mount::MountClass::Block, seen());
     facts.know(&bare, &mount::FSTYPE, "xfs".to_owned(), seen());
     facts.know(&bare, &mount::OPTIONS, words(&["rw", "relatime"]), seen());
@@ -203,7 +245,9 @@ fn recorded(name: &str, rules: &RuleSet) -> Report {
     });
     let point = text.lines().find_map(|line| {
         let mut words = line.strip_prefix('|')?.split(' ');
-        let point = words.nth(4).filter(|point| point.len() > 2 && point.starts_with('/'))?;
+        let point = words
+            .nth(4)
+            .filter(|point| point.len() > 2 && point.starts_with('/'))?;
         line.contains(" - ext4 ").then(|| point.to_owned())
     });
     let text = match point {
@@ -211,7 +255,8 @@ fn recorded(name: &str, rules: &RuleSet) -> Report {
         None => text,
     };
     let host = RecordedHost::parse(text.as_bytes()).unwrap();
-    let mut report = Session::look(&host, &Request::default(), rules.clone(), &mut |_, _| {}).report();
+    let mut report =
+        Session::look(&host, &Request::default(), rules.clone(), &mut |_, _| {}).report();
     // As if it were this machine, so that nothing is locked.
     report.host.live = true;
     report
@@ -222,7 +267,10 @@ fn spans(line: &str) -> Vec<String> {
     let mut out = Vec::new();
     for (at, _) in line.match_indices('`') {
         let rest = &line[at + 1..];
-        if !PROGRAMS.iter().any(|program| rest.starts_with(&format!("{program} "))) {
+        if !PROGRAMS
+            .iter()
+            .any(|program| rest.starts_with(&format!("{program} ")))
+        {
             continue;
         }
         let mut quoted = false;
@@ -235,21 +283,34 @@ fn spans(line: &str) -> Vec<String> {
     out
 }
 
-/// Everything that could be taken for a command: indented lines, text after a label, code, and lines that are no
-/// comments.
+/// Everything that could be taken for a command: indented lines, text after a label, code, and
+/// lines that are no comments.
 fn commands(format: Format, text: &str) -> Vec<String> {
     let mut out: Vec<String> = text.lines().flat_map(spans).collect();
-    let starts = |line: &str| PROGRAMS.iter().any(|program| line.starts_with(&format!("{program} ")));
+    let starts = |line: &str| {
+        PROGRAMS
+            .iter()
+            .any(|program| line.starts_with(&format!("{program} ")))
+    };
     for line in text.lines() {
         let bare = line.trim_start_matches(['#', ' ']);
         let bare = ["apply ", "verify ", "undo "]
             .iter()
-            .fold(bare, |line, label| line.strip_prefix(label).map_or(line, str::trim_start));
+            .fold(bare, |line, label| {
+                line.strip_prefix(label).map_or(line, str::trim_start)
+            });
         if starts(bare) {
             out.push(bare.to_owned());
         }
         if let Some((_, command)) = line.split_once('(').filter(|(_, rest)| starts(rest)) {
-            out.push(command.split(") ").next().unwrap_or(command).trim_end_matches(')').to_owned());
+            out.push(
+                command
+                    .split(") ")
+                    .next()
+                    .unwrap_or(command)
+                    .trim_end_matches(')')
+                    .to_owned(),
+            );
         }
     }
     if format == Format::Script {
@@ -258,7 +319,11 @@ fn commands(format: Format, text: &str) -> Vec<String> {
             None => line.to_owned(),
         };
         let lines: Vec<String> = text.lines().map(taken).collect();
-        out.push(lines.join("\n").replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes"));
+        out.push(
+            lines
+                .join("\n")
+                .replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes"),
+        );
         out.push(text.to_owned());
     }
     out
@@ -295,10 +360,16 @@ fn no_command_that_is_printed_does_what_a_name_says() {
     let rules = RuleSet::builtin();
     for name in NAMES {
         let mut reports = vec![mounted(name, &rules), recorded(name, &rules)];
-        let asked = Report { asked: Some(format!("/mnt/{name}")), ..reports[0].clone() };
+        let asked = Report {
+            asked: Some(format!("/mnt/{name}")),
+            ..reports[0].clone()
+        };
         reports.push(asked);
         let mut found = Vec::new();
-        for (report, format) in reports.iter().flat_map(|report| Format::ALL.map(|format| (report, format))) {
+        for (report, format) in reports
+            .iter()
+            .flat_map(|report| Format::ALL.map(|format| (report, format)))
+        {
             let text = format.render(report).unwrap();
             found.extend(commands(format, &text));
             if let Ok(json) = serde_json::from_str(&text) {
@@ -310,7 +381,10 @@ fn no_command_that_is_printed_does_what_a_name_says() {
         tried += found.len();
         // Each in a subshell of its own, so that one with a mistake leaves the others their turn.
         let eval = |command: &String| format!("(eval '{}')\n", command.replace('\'', "'\\''"));
-        if sandbox.run(&found.iter().map(eval).collect::<String>()).is_some() {
+        if sandbox
+            .run(&found.iter().map(eval).collect::<String>())
+            .is_some()
+        {
             let guilty: Vec<String> = found.iter().filter_map(|one| sandbox.run(one)).collect();
             panic!("{name:?} left a trace: {guilty:#?}");
         }
@@ -321,13 +395,17 @@ fn no_command_that_is_printed_does_what_a_name_says() {
 #[test]
 fn the_sandbox_sees_what_is_not_quoted() {
     let sandbox = Sandbox::new();
-    for name in
-        NAMES.iter().filter(|name| name.starts_with(['$', '`', ';', '>', '|', '&']) && !name.contains("IFS"))
+    for name in NAMES
+        .iter()
+        .filter(|name| name.starts_with(['$', '`', ';', '>', '|', '&']) && !name.contains("IFS"))
     {
         let line = format!("walwise check /mnt/{name} --format fstab");
         assert!(sandbox.run(&line).is_some(), "{name} leaves no trace");
         let found = commands(Format::Fstab, &format!("#   {line}\n"));
         assert_eq!(found, [line]);
     }
-    assert_eq!(spans("say `walwise check '/a`b' x` now"), ["walwise check '/a`b' x"]);
+    assert_eq!(
+        spans("say `walwise check '/a`b' x` now"),
+        ["walwise check '/a`b' x"]
+    );
 }

@@ -1,11 +1,14 @@
-//! Properties of every plan, for any machine and any rules: no setting twice, an executable order, and nothing that no
-//! finding advises. Checked over every recorded host, and over findings that no rule would make.
+//! Properties of every plan, for any machine and any rules: no setting twice, an executable order,
+//! and nothing that no finding advises. Checked over every recorded host, and over findings that no
+//! rule would make.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use walwise_judge::rules::{Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
+use walwise_judge::rules::{
+    Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk,
+};
 use walwise_model::facts::catalog::{mount, target};
 use walwise_model::facts::{FactSet, Reading, Scope, Source, Subject, Value};
 use walwise_model::quote::Command;
@@ -38,7 +41,10 @@ fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
         }
         wrong.extend(baseless(report, target, step));
         if !is_keep(step) && step.level == Level::Option && step.advice.rank.is_none() {
-            wrong.push(format!("{} is only allowed, and a step", step.advice.setting));
+            wrong.push(format!(
+                "{} is only allowed, and a step",
+                step.advice.setting
+            ));
         }
     }
     let blank = target.kind.is_device();
@@ -50,7 +56,9 @@ fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
                 (false, false) if moves(before) && !moves(after) => {
                     "a new file system before what helps without it"
                 }
-                (false, false) if moves(before) == moves(after) && height(before) > height(after) => {
+                (false, false)
+                    if moves(before) == moves(after) && height(before) > height(after) =>
+                {
                     "what stands on it comes first"
                 }
                 (false, false)
@@ -60,19 +68,32 @@ fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
                 }
                 _ => continue,
             };
-            wrong.push(format!("{bad}: {}, {}", before.advice.setting, after.advice.setting));
+            wrong.push(format!(
+                "{bad}: {}, {}",
+                before.advice.setting, after.advice.setting
+            ));
         }
     }
-    let told: Vec<(Risk, &Subject)> =
-        plan.takes().into_iter().flat_map(|(risk, on)| on.into_iter().map(move |on| (risk, on))).collect();
+    let told: Vec<(Risk, &Subject)> = plan
+        .takes()
+        .into_iter()
+        .flat_map(|(risk, on)| on.into_iter().map(move |on| (risk, on)))
+        .collect();
     let once: BTreeSet<&(Risk, &Subject)> = told.iter().collect();
     if once.len() != told.len() {
         wrong.push("what the plan takes is said twice".to_owned());
     }
-    for step in plan.steps.iter().filter(|step| !is_keep(step) && step.advice.risk == Risk::NeedsRestart) {
+    for step in plan
+        .steps
+        .iter()
+        .filter(|step| !is_keep(step) && step.advice.risk == Risk::NeedsRestart)
+    {
         let waits = step.advice.reach == Reach::NextBoot;
         if !waits && !told.contains(&(Risk::NeedsRestart, &step.subject)) {
-            wrong.push(format!("the restart for {} is not said", step.advice.setting));
+            wrong.push(format!(
+                "the restart for {} is not said",
+                step.advice.setting
+            ));
         }
     }
     wrong
@@ -84,26 +105,41 @@ fn baseless(report: &Report, target: &TargetSummary, step: &Step) -> Option<Stri
         .findings
         .iter()
         .filter(|finding| finding.outcome == Outcome::Applies)
-        .filter(|finding| step.rules.contains(&finding.rule) && target.subjects.contains(&finding.subject))
+        .filter(|finding| {
+            step.rules.contains(&finding.rule) && target.subjects.contains(&finding.subject)
+        })
         .flat_map(|finding| &finding.advice)
         .filter(|advice| advice.setting == step.advice.setting)
         .collect();
     let every = |words: &[String], of: fn(&Change) -> &[String]| {
-        words.iter().all(|word| advice.iter().any(|advice| of(&advice.change).contains(word)))
+        words.iter().all(|word| {
+            advice
+                .iter()
+                .any(|advice| of(&advice.change).contains(word))
+        })
     };
     let change = &step.advice.change;
     let based = match change {
         // What is advised and is so already is kept.
         Change::Keep => !advice.is_empty(),
-        change => every(change.values(), Change::values) && every(change.removed(), Change::removed),
+        change => {
+            every(change.values(), Change::values) && every(change.removed(), Change::removed)
+        }
     };
-    // The plan makes the commands of mount options from all advice together, and says what is done by hand where none has any.
-    let is_own =
-        step.advice.setting.kind.mount().is_some() || advice.iter().all(|advice| advice.apply.is_empty());
+    // The plan makes the commands of mount options from all advice together, and says what is done
+    // by hand where none has any.
+    let is_own = step.advice.setting.kind.mount().is_some()
+        || advice.iter().all(|advice| advice.apply.is_empty());
     let is_found = |command: &Command| advice.iter().any(|advice| advice.apply.contains(command));
     let commands = target.kind.is_device() || is_own || step.advice.apply.iter().all(is_found);
-    (!based || !commands)
-        .then(|| format!("{} of {}: {} is in no finding", step.advice.setting, step.subject, change.words()))
+    (!based || !commands).then(|| {
+        format!(
+            "{} of {}: {} is in no finding",
+            step.advice.setting,
+            step.subject,
+            change.words()
+        )
+    })
 }
 
 fn all_wrong(report: &Report) -> Vec<String> {
@@ -116,23 +152,47 @@ fn plans_of_recorded_hosts_are_consistent() {
     let (mut steps, mut blank) = (0, 0);
     for (path, report) in recorded::reports() {
         assert_eq!(all_wrong(&report), [""; 0], "{}", path.display());
-        steps += report.plans.iter().map(|plan| plan.steps.len()).sum::<usize>();
-        blank += report.targets.iter().filter(|target| target.kind.is_device()).count();
+        steps += report
+            .plans
+            .iter()
+            .map(|plan| plan.steps.len())
+            .sum::<usize>();
+        blank += report
+            .targets
+            .iter()
+            .filter(|target| target.kind.is_device())
+            .count();
     }
-    assert!(steps > 100 && blank > 0, "{steps} steps and {blank} free disks are no proof");
+    assert!(
+        steps > 100 && blank > 0,
+        "{steps} steps and {blank} free disks are no proof"
+    );
 }
 
 /// A target on a mount over a disk, or a free disk.
 fn machine(blank: bool) -> FactSet {
     let seen = || Source::call("test");
-    let (place, fs, disk) = (Subject::target("/srv/a"), Subject::mount("/srv"), Subject::device("sda"));
+    let (place, fs, disk) = (
+        Subject::target("/srv/a"),
+        Subject::mount("/srv"),
+        Subject::device("sda"),
+    );
     let mut facts = FactSet::default();
-    let kind = if blank { target::TargetKind::Device } else { target::TargetKind::Directory };
+    let kind = if blank {
+        target::TargetKind::Device
+    } else {
+        target::TargetKind::Directory
+    };
     facts.know(&place, &target::KIND, kind, seen());
     if blank {
         facts.stand(&place, &disk);
     } else {
-        facts.know(&fs, &mount::OPTIONS, vec!["rw".to_owned(), "relatime".to_owned()], seen());
+        facts.know(
+            &fs,
+            &mount::OPTIONS,
+            vec!["rw".to_owned(), "relatime".to_owned()],
+            seen(),
+        );
         facts.stand(&place, &fs);
         facts.stand(&fs, &disk);
         facts.link(&place, &fs);
@@ -146,7 +206,9 @@ fn machine(blank: bool) -> FactSet {
 
 fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
     let setting = prop::sample::select(settings::ALL.iter().collect::<Vec<_>>());
-    let word = prop::sample::select(vec!["ext4", "xfs", "noatime", "relatime", "on", "off", "-m 1", "none"]);
+    let word = prop::sample::select(vec![
+        "ext4", "xfs", "noatime", "relatime", "on", "off", "-m 1", "none",
+    ]);
     let change = (prop::collection::btree_set(word, 1..3), 0..3, any::<bool>());
     let rank = prop::option::of(1u32..4);
     let weights = (
@@ -166,53 +228,81 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
             Subject::cluster("/srv/a"),
         ]
     };
-    ("[a-e]", setting, change, weights, rank, prop::sample::select(subjects), any::<bool>()).prop_map(
-        |(rule, setting, (words, kind, so), (level, confidence, risk, reach), rank, subject, applies)| {
-            let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-            let change = match (setting.shape, kind) {
-                (_, 0) => Change::Keep,
-                (settings::Shape::One, _) => Change::Set(words[0].clone()),
-                (settings::Shape::Options, 1) => Change::Add(vec![words[0].clone()]),
-                (settings::Shape::Options, _) => Change::Remove(words.clone()),
-            };
-            let current = if so {
-                Reading::known(Value::Text(words[0].clone()), Source::call("test"))
-            } else {
-                Reading::not_collected()
-            };
-            let command = Command::new("set ").code(setting.name).code(" ").option(&change.words());
-            let advice = Advice {
-                own: Vec::new(),
-                setting,
-                apply: if change == Change::Keep { Vec::new() } else { command.into_iter().collect() },
-                change,
-                current,
-                reach,
-                risk,
-                rank: rank.filter(|_| setting.shape == settings::Shape::One),
-                price: None,
-                verify: Vec::new(),
-                undo: Vec::new(),
-            };
-            Finding {
-                // A rule advises one thing of one setting on one subject.
-                rule: format!("{rule}.{}.{}", setting.name, subject),
-                subject,
-                outcome: if applies { Outcome::Applies } else { Outcome::DoesNotApply },
-                level,
-                confidence,
-                basis: Basis::Documented,
-                settings: Arc::default(),
-                title: "made up".to_owned(),
-                because: Arc::default(),
-                refs: Arc::default(),
-                advice: vec![advice],
-                held_back: Vec::new(),
-                remedy: None,
-                trace: None,
-            }
-        },
+    (
+        "[a-e]",
+        setting,
+        change,
+        weights,
+        rank,
+        prop::sample::select(subjects),
+        any::<bool>(),
     )
+        .prop_map(
+            |(
+                rule,
+                setting,
+                (words, kind, so),
+                (level, confidence, risk, reach),
+                rank,
+                subject,
+                applies,
+            )| {
+                let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+                let change = match (setting.shape, kind) {
+                    (_, 0) => Change::Keep,
+                    (settings::Shape::One, _) => Change::Set(words[0].clone()),
+                    (settings::Shape::Options, 1) => Change::Add(vec![words[0].clone()]),
+                    (settings::Shape::Options, _) => Change::Remove(words.clone()),
+                };
+                let current = if so {
+                    Reading::known(Value::Text(words[0].clone()), Source::call("test"))
+                } else {
+                    Reading::not_collected()
+                };
+                let command = Command::new("set ")
+                    .code(setting.name)
+                    .code(" ")
+                    .option(&change.words());
+                let advice = Advice {
+                    own: Vec::new(),
+                    setting,
+                    apply: if change == Change::Keep {
+                        Vec::new()
+                    } else {
+                        command.into_iter().collect()
+                    },
+                    change,
+                    current,
+                    reach,
+                    risk,
+                    rank: rank.filter(|_| setting.shape == settings::Shape::One),
+                    price: None,
+                    verify: Vec::new(),
+                    undo: Vec::new(),
+                };
+                Finding {
+                    // A rule advises one thing of one setting on one subject.
+                    rule: format!("{rule}.{}.{}", setting.name, subject),
+                    subject,
+                    outcome: if applies {
+                        Outcome::Applies
+                    } else {
+                        Outcome::DoesNotApply
+                    },
+                    level,
+                    confidence,
+                    basis: Basis::Documented,
+                    settings: Arc::default(),
+                    title: "made up".to_owned(),
+                    because: Arc::default(),
+                    refs: Arc::default(),
+                    advice: vec![advice],
+                    held_back: Vec::new(),
+                    remedy: None,
+                    trace: None,
+                }
+            },
+        )
 }
 
 proptest! {

@@ -22,7 +22,10 @@ const SECRET: &str = "hunter2-of-the-replica";
 fn started() -> Cluster {
     let mut cluster = Cluster::new();
     cluster.append("postgresql.conf", "include 'storage.conf'\n");
-    cluster.append("storage.conf", "# the WAL\nwal_sync_method = 'open_datasync'\n");
+    cluster.append(
+        "storage.conf",
+        "# the WAL\nwal_sync_method = 'open_datasync'\n",
+    );
     cluster.append(
         "postgresql.auto.conf",
         &format!("primary_conninfo = 'host=x password={SECRET}'\ncommit_delay = '7'\n"),
@@ -82,42 +85,87 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
     let subject = Subject::cluster(&*data);
     let said = |name| told(&facts, &subject, name);
     let clusters: Vec<_> = facts.subjects(Scope::Cluster).collect();
-    assert!(clusters.contains(&&subject), "{clusters:?} {:?}", facts.warnings());
+    assert!(
+        clusters.contains(&&subject),
+        "{clusters:?} {:?}",
+        facts.warnings()
+    );
 
     assert_eq!(facts.value(&subject, &postgres::RUNNING), Some(true));
-    assert_eq!(facts.value(&subject, &postgres::DATA).as_deref(), Some(data.as_str()));
-    assert_eq!(facts.value(&subject, &postgres::WAL), Some(cluster.path("wal")));
-    assert_eq!(facts.value(&subject, &postgres::USER).as_deref(), Some("postgres"));
-    assert_eq!(facts.value(&subject, &postgres::FSYNC_DISABLED_BY).as_deref(), Some("none"));
+    assert_eq!(
+        facts.value(&subject, &postgres::DATA).as_deref(),
+        Some(data.as_str())
+    );
+    assert_eq!(
+        facts.value(&subject, &postgres::WAL),
+        Some(cluster.path("wal"))
+    );
+    assert_eq!(
+        facts.value(&subject, &postgres::USER).as_deref(),
+        Some("postgres")
+    );
+    assert_eq!(
+        facts
+            .value(&subject, &postgres::FSYNC_DISABLED_BY)
+            .as_deref(),
+        Some("none")
+    );
     let version = facts.value(&subject, &postgres::VERSION).unwrap();
     assert!(version.number(0) == 15 && version.depth() == 2, "{version}");
 
-    assert_eq!(said("pg.wal_sync_method"), format!("open_datasync {data}/storage.conf:2"));
-    assert_eq!(said("pg.commit_delay"), format!("7 {data}/postgresql.auto.conf:4"));
-    assert!(said("pg.fsync").starts_with(&format!("no {data}/postgresql.conf:")), "{}", said("pg.fsync"));
+    assert_eq!(
+        said("pg.wal_sync_method"),
+        format!("open_datasync {data}/storage.conf:2")
+    );
+    assert_eq!(
+        said("pg.commit_delay"),
+        format!("7 {data}/postgresql.auto.conf:4")
+    );
+    assert!(
+        said("pg.fsync").starts_with(&format!("no {data}/postgresql.conf:")),
+        "{}",
+        said("pg.fsync")
+    );
     assert_eq!(facts.value(&subject, &postgres::MAX_WAL_SENDERS), Some(3));
-    assert_eq!(facts.value(&subject, &postgres::WAL_LEVEL), Some(postgres::WalLevel::Replica));
+    assert_eq!(
+        facts.value(&subject, &postgres::WAL_LEVEL),
+        Some(postgres::WalLevel::Replica)
+    );
     assert!(matches!(
         facts.get(&subject, &postgres::DEBUG_IO_DIRECT),
-        Reading::Unknown { why: Why::Absent, .. }
+        Reading::Unknown {
+            why: Why::Absent,
+            ..
+        }
     ));
 
     let target = Subject::target(&*data);
-    assert_eq!(facts.value(&target, &target::ROLES), Some(vec![target::Role::Data, target::Role::Wal]));
-    assert_eq!(facts.resolve(&target, Scope::Cluster), Some(subject.clone()));
+    assert_eq!(
+        facts.value(&target, &target::ROLES),
+        Some(vec![target::Role::Data, target::Role::Wal])
+    );
+    assert_eq!(
+        facts.resolve(&target, Scope::Cluster),
+        Some(subject.clone())
+    );
     assert_eq!(facts.resolve(&subject, Scope::Target), Some(target));
 
     let mut everything = String::from_utf8_lossy(&host.answers.lock().unwrap()).into_owned();
     for FactRow { reading, .. } in facts.rows() {
         let _ = write!(everything, "{reading:?}");
     }
-    assert!(!everything.contains(SECRET) && !everything.contains("conninfo"), "a secret came out");
+    assert!(
+        !everything.contains(SECRET) && !everything.contains("conninfo"),
+        "a secret came out"
+    );
 }
 
 /// A look at the data directory as JSON.
 fn checked(mut walwise: Command, cluster: &Cluster) -> Value {
-    let output =
-        walwise.args(["check", "--no-probe", "-v", "--format", "json"]).arg(&cluster.data).output_in_time();
+    let output = walwise
+        .args(["check", "--no-probe", "-v", "--format", "json"])
+        .arg(&cluster.data)
+        .output_in_time();
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} {}", stderr(&output)))
 }
 
@@ -128,26 +176,48 @@ fn a_change_that_awaits_a_reload_is_not_taken_for_what_is_in_force() {
     cluster.append("storage.conf", "wal_sync_method = fsync\n");
     let report = checked(cluster.walwise(), &cluster);
     let subject = Subject::cluster(cluster.path("data")).to_string();
-    assert_eq!(fact(&report, &subject, "pg.wal_sync_method").unwrap(), "open_datasync");
-    assert_eq!(fact(&report, &subject, "pg.full_page_writes").unwrap(), true);
+    assert_eq!(
+        fact(&report, &subject, "pg.wal_sync_method").unwrap(),
+        "open_datasync"
+    );
+    assert_eq!(
+        fact(&report, &subject, "pg.full_page_writes").unwrap(),
+        true
+    );
     let warnings = report["warnings"].to_string();
     assert!(warnings.contains("wal_sync_method is fsync"), "{warnings}");
 }
 
-/// What is printed for each setting changes it, shows it and takes it back, as root and as the server's owner.
+/// What is printed for each setting changes it, shows it and takes it back, as root and as the
+/// server's owner.
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn printed_commands_change_a_setting_and_take_it_back() {
     let cluster = Cluster::new();
-    cluster.append("postgresql.conf", "full_page_writes = off\nrandom_page_cost = 4\n");
+    cluster.append(
+        "postgresql.conf",
+        "full_page_writes = off\nrandom_page_cost = 4\n",
+    );
     cluster.start();
     for is_root in [true, false] {
-        let walwise = if is_root { walwise() } else { cluster.walwise() };
+        let walwise = if is_root {
+            walwise()
+        } else {
+            cluster.walwise()
+        };
         let report = checked(walwise, &cluster);
         let run_lines = |advice: &Value, word: &str| {
-            let lines: Vec<&str> =
-                advice[word].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-            let mut shell = if is_root { Command::new("sh") } else { cluster.as_owner("/bin/sh") };
+            let lines: Vec<&str> = advice[word]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter_map(Value::as_str)
+                .collect();
+            let mut shell = if is_root {
+                Command::new("sh")
+            } else {
+                cluster.as_owner("/bin/sh")
+            };
             shell.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
             let output = shell.args(["-e", "-c", &lines.join("\n")]).output_in_time();
             assert!(output.status.success(), "{lines:?}: {}", stderr(&output));
@@ -155,11 +225,16 @@ fn printed_commands_change_a_setting_and_take_it_back() {
         let plans = report["plans"].as_array().unwrap().iter();
         let steps = plans.flat_map(|plan| plan["steps"].as_array().unwrap());
         let changed = steps.map(|step| &step["advice"]).filter(|advice| {
-            advice["setting"].as_str().unwrap().starts_with("pg.") && advice["change"]["set"].is_string()
+            advice["setting"].as_str().unwrap().starts_with("pg.")
+                && advice["change"]["set"].is_string()
         });
         let mut seen = 0;
         for advice in changed {
-            let name = advice["setting"].as_str().unwrap().strip_prefix("pg.").unwrap();
+            let name = advice["setting"]
+                .as_str()
+                .unwrap()
+                .strip_prefix("pg.")
+                .unwrap();
             let before = cluster.sql(&format!("SHOW {name}"));
             run_lines(advice, "apply");
             let value = || cluster.sql(&format!("SHOW {name}"));
@@ -173,7 +248,8 @@ fn printed_commands_change_a_setting_and_take_it_back() {
     }
 }
 
-/// Only the server knows what it read from a file that is gone, and it tells its owner, as whom root asks.
+/// Only the server knows what it read from a file that is gone, and it tells its owner, as whom
+/// root asks.
 #[test]
 #[ignore = "needs root and PostgreSQL 15"]
 fn files_changed_since_the_start_are_not_taken_for_what_is_in_force_and_the_log_is_left_alone() {
@@ -181,20 +257,39 @@ fn files_changed_since_the_start_are_not_taken_for_what_is_in_force_and_the_log_
     let more = cluster.own().join("conf.d");
     std::fs::create_dir(&more).unwrap();
     std::fs::write(more.join("no.conf"), "fsync = off\n").unwrap();
-    cluster.append("postgresql.conf", &format!("fsync = on\ninclude_dir '{}'\n", more.display()));
+    cluster.append(
+        "postgresql.conf",
+        &format!("fsync = on\ninclude_dir '{}'\n", more.display()),
+    );
     cluster.start();
     let subject = Subject::cluster(cluster.path("data")).to_string();
     let fsync = |walwise| fact(&checked(walwise, &cluster), &subject, "pg.fsync").cloned();
     let log = cluster.log();
     assert_eq!(fsync(walwise()), Some(false.into()));
     std::fs::remove_file(more.join("no.conf")).unwrap();
-    assert_eq!(fsync(walwise()), Some(false.into()), "root asks as the owner");
-    assert_eq!(fsync(cluster.walwise()), Some(false.into()), "its owner is answered");
+    assert_eq!(
+        fsync(walwise()),
+        Some(false.into()),
+        "root asks as the owner"
+    );
+    assert_eq!(
+        fsync(cluster.walwise()),
+        Some(false.into()),
+        "its owner is answered"
+    );
     assert_eq!(cluster.log(), log, "no connection was refused");
     // Without an answer the files are all there is, and one of them is gone.
-    std::fs::rename(cluster.own().join(".s.PGSQL.5499"), cluster.own().join("elsewhere")).unwrap();
+    std::fs::rename(
+        cluster.own().join(".s.PGSQL.5499"),
+        cluster.own().join("elsewhere"),
+    )
+    .unwrap();
     assert_eq!(fsync(walwise()), None);
-    std::fs::rename(cluster.own().join("elsewhere"), cluster.own().join(".s.PGSQL.5499")).unwrap();
+    std::fs::rename(
+        cluster.own().join("elsewhere"),
+        cluster.own().join(".s.PGSQL.5499"),
+    )
+    .unwrap();
 
     cluster.stop();
     cluster.start();

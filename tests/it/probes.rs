@@ -1,5 +1,5 @@
-//! Probes on real directories: structure, limits, and above all complete removal of files. No figure is asserted except
-//! counts that do not depend on time.
+//! Probes on real directories: structure, limits, and above all complete removal of files. No
+//! figure is asserted except counts that do not depend on time.
 
 mod loops;
 mod planted;
@@ -45,10 +45,15 @@ fn a_probe_measures_and_leaves_nothing() {
             phases.push(progress.phase);
         }
         if progress.phase == Phase::Rounds && progress.round == 1 {
-            let [scratch] = &names(directory.path())[..] else { panic!("one scratch directory") };
+            let [scratch] = &names(directory.path())[..] else {
+                panic!("one scratch directory")
+            };
             let scratch = directory.path().join(scratch);
             assert_eq!(names(&scratch), ["walwise-wal"], "linked while it is used");
-            assert_eq!(fs::metadata(scratch).unwrap().permissions().mode() & 0o777, 0o700);
+            assert_eq!(
+                fs::metadata(scratch).unwrap().permissions().mode() & 0o777,
+                0o700
+            );
             assert!(progress.so_far.is_some() && !progress.histogram.is_empty());
         }
         if progress.round == 2 {
@@ -57,23 +62,50 @@ fn a_probe_measures_and_leaves_nothing() {
         last = Some(progress.clone());
     })
     .unwrap();
-    let counted: u64 = last.iter().flat_map(|last| &last.histogram).map(|(_, count)| count).sum();
-    let default = found.methods.iter().find(|row| row.method == Method::Fdatasync && row.pages == 1).unwrap();
+    let counted: u64 = last
+        .iter()
+        .flat_map(|last| &last.histogram)
+        .map(|(_, count)| count)
+        .sum();
+    let default = found
+        .methods
+        .iter()
+        .find(|row| row.method == Method::Fdatasync && row.pages == 1)
+        .unwrap();
     let paced = default.paced.as_ref().unwrap();
     assert_eq!(counted, paced.samples, "the last telling has every commit");
     assert!(last.is_some_and(|last| (last.seconds + last.left_seconds - 3_000.0).abs() < 1e-6));
     assert_eq!(names(directory.path()), [""; 0]);
-    assert_eq!(phases, [Phase::Preparing, Phase::WarmUp, Phase::Rounds, Phase::CleaningUp]);
+    assert_eq!(
+        phases,
+        [
+            Phase::Preparing,
+            Phase::WarmUp,
+            Phase::Rounds,
+            Phase::CleaningUp
+        ]
+    );
     assert_eq!(found.rounds, 2, "{found:?}");
     assert!(found.bytes_written > 1 << 20 && found.bytes_written <= plan.max_bytes);
     for row in &found.methods {
         assert_eq!(row.back_to_back.is_none(), row.error.is_some(), "{row:?}");
         let loops = row.back_to_back.as_ref();
-        assert!(loops.is_none_or(|loops| loops.rounds_us.len() == 2), "{row:?}");
-        assert_eq!(row.paced.is_some(), row.as_server && row.pages == 1 && row.error.is_none(), "{row:?}");
+        assert!(
+            loops.is_none_or(|loops| loops.rounds_us.len() == 2),
+            "{row:?}"
+        );
+        assert_eq!(
+            row.paced.is_some(),
+            row.as_server && row.pages == 1 && row.error.is_none(),
+            "{row:?}"
+        );
     }
-    let server: Vec<_> =
-        found.methods.iter().filter(|r| r.as_server).map(|r| (r.method.name(), r.pages)).collect();
+    let server: Vec<_> = found
+        .methods
+        .iter()
+        .filter(|r| r.as_server)
+        .map(|r| (r.method.name(), r.pages))
+        .collect();
     assert_eq!(server.len(), 8);
     assert_eq!(found.comparisons.len(), 3);
 }
@@ -87,10 +119,19 @@ fn the_smallest_budget_ends_cleanly() {
     let found = quiet(&plan(&request).unwrap()).unwrap();
     assert!(!found.cancelled);
     // How many commits there was time for is the machine's business.
-    let too_few = found.caveats.iter().any(|c| c.id.to_string() == "few-samples" && c.refuses_advice);
-    let paced = found.methods[0].paced.as_ref().map_or(0, |paced| paced.samples);
+    let too_few = found
+        .caveats
+        .iter()
+        .any(|c| c.id.to_string() == "few-samples" && c.refuses_advice);
+    let paced = found.methods[0]
+        .paced
+        .as_ref()
+        .map_or(0, |paced| paced.samples);
     assert_eq!(too_few, paced < 8, "{found:?}");
-    assert!(!too_few || found.best == Method::Fdatasync, "too little to prefer another: {found:?}");
+    assert!(
+        !too_few || found.best == Method::Fdatasync,
+        "too little to prefer another: {found:?}"
+    );
     assert_eq!(names(directory.path()), [""; 0]);
 }
 
@@ -135,14 +176,22 @@ fn a_directory_removed_under_the_probe_is_noticed() {
     fs::create_dir(&directory).unwrap();
     let mut request = request(&directory);
     request.seconds = 3_000.0;
-    let error = run(&plan(&request).unwrap(), &Control::default(), &mut |progress| {
-        if progress.phase == Phase::Rounds && progress.round == 3 {
-            fs::remove_dir_all(&directory).unwrap();
-        }
-    })
+    let error = run(
+        &plan(&request).unwrap(),
+        &Control::default(),
+        &mut |progress| {
+            if progress.phase == Phase::Rounds && progress.round == 3 {
+                fs::remove_dir_all(&directory).unwrap();
+            }
+        },
+    )
     .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Gone, "{error}");
-    assert_eq!(error.partial.map(|m| m.rounds), Some(3), "the round without a linked file does not count");
+    assert_eq!(
+        error.partial.map(|m| m.rounds),
+        Some(3),
+        "the round without a linked file does not count"
+    );
 }
 
 #[test]
@@ -184,14 +233,20 @@ fn the_watcher_removes_the_file_of_a_killed_probe() {
     kill_a_probe_of(directory.path());
 }
 
-/// Starts a probe of an empty directory in a process of its own, kills it when its file is there, and waits until that
-/// is gone.
+/// Starts a probe of an empty directory in a process of its own, kills it when its file is there,
+/// and waits until that is gone.
 fn kill_a_probe_of(directory: &Path) {
     let itself = "probes::the_watcher_removes_the_file_of_a_killed_probe";
     let program = std::env::current_exe().unwrap();
-    let mut probe = Running::start(Command::new(program).args(["--exact", itself]).env(VICTIM, directory));
+    let mut probe = Running::start(
+        Command::new(program)
+            .args(["--exact", itself])
+            .env(VICTIM, directory),
+    );
     probe.probing(directory);
     probe.signal(Signal::SIGKILL);
     probe.finish();
-    wait_for("the watcher removes the file", || names(directory).is_empty());
+    wait_for("the watcher removes the file", || {
+        names(directory).is_empty()
+    });
 }

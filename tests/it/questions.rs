@@ -18,17 +18,30 @@ impl Counting {
         let all = || 0..self.disks;
         let path = question.path()?.to_str()?;
         match question {
-            Question::List(_) if path == "/sys/class/block" => {
-                Some(all().map(|n| format!("vd{n}\0vd{n}p1\0")).collect::<Vec<_>>().concat())
-            }
+            Question::List(_) if path == "/sys/class/block" => Some(
+                all()
+                    .map(|n| format!("vd{n}\0vd{n}p1\0"))
+                    .collect::<Vec<_>>()
+                    .concat(),
+            ),
             Question::Read(_) if path == "/proc/self/mountinfo" => {
-                let line = |n| format!("{} 1 254:{n} / /srv/{n} rw - ext4 /dev/vd{n}p1 rw\n", n + 30);
+                let line = |n| {
+                    format!(
+                        "{} 1 254:{n} / /srv/{n} rw - ext4 /dev/vd{n}p1 rw\n",
+                        n + 30
+                    )
+                };
                 Some(all().map(line).collect::<Vec<_>>().concat())
             }
             Question::Link(_) => {
                 let name = path.strip_prefix("/sys/class/block/")?;
-                let disk = name.strip_suffix("p1").map(|disk| format!("{disk}/")).unwrap_or_default();
-                Some(format!("../../devices/pci0000:00/0000:00:04.0/virtio0/block/{disk}{name}"))
+                let disk = name
+                    .strip_suffix("p1")
+                    .map(|disk| format!("{disk}/"))
+                    .unwrap_or_default();
+                Some(format!(
+                    "../../devices/pci0000:00/0000:00:04.0/virtio0/block/{disk}{name}"
+                ))
             }
             Question::Read(_) => {
                 let (name, attribute) = path.strip_prefix("/sys/class/block/")?.split_once('/')?;
@@ -40,7 +53,9 @@ impl Counting {
                     "uevent" if partition => {
                         format!("MAJOR=254\nMINOR={number}\nDEVNAME={name}\nDEVTYPE=partition\n")
                     }
-                    "uevent" => format!("MAJOR=253\nMINOR={number}\nDEVNAME={name}\nDEVTYPE=disk\n"),
+                    "uevent" => {
+                        format!("MAJOR=253\nMINOR={number}\nDEVNAME={name}\nDEVTYPE=disk\n")
+                    }
                     "size" => "2097152\n".to_owned(),
                     "ro" | "queue/fua" => "0\n".to_owned(),
                     "queue/write_cache" => "write back\n".to_owned(),
@@ -55,18 +70,34 @@ impl Counting {
 
 impl Host for Counting {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
-        *self.asked.lock().unwrap().entry(question.clone()).or_default() += 1;
-        let answer = self.answer(question).ok_or_else(|| Miss::new(MissKind::Absent, "not there"))?;
+        *self
+            .asked
+            .lock()
+            .unwrap()
+            .entry(question.clone())
+            .or_default() += 1;
+        let answer = self
+            .answer(question)
+            .ok_or_else(|| Miss::new(MissKind::Absent, "not there"))?;
         Ok(answer.into_bytes())
     }
 }
 
 /// Every question that a machine of so many disks is asked, with how often.
 fn asked(disks: usize) -> BTreeMap<Question, usize> {
-    let host = Counting { disks, asked: Mutex::default() };
+    let host = Counting {
+        disks,
+        asked: Mutex::default(),
+    };
     let facts = collect::run_all(&host, &Request::default(), &mut |_, _| {});
-    assert_eq!(facts.subjects(walwise_model::facts::Scope::Device).count(), 2 * disks);
-    assert_eq!(facts.subjects(walwise_model::facts::Scope::Mount).count(), disks);
+    assert_eq!(
+        facts.subjects(walwise_model::facts::Scope::Device).count(),
+        2 * disks
+    );
+    assert_eq!(
+        facts.subjects(walwise_model::facts::Scope::Mount).count(),
+        disks
+    );
     host.asked.into_inner().unwrap()
 }
 
@@ -76,15 +107,29 @@ const MOST_PER_DISK: usize = 60;
 #[test]
 fn questions_grow_with_devices_and_mounts_and_no_faster() {
     let [once, twice, thrice] = [100, 200, 300].map(|disks| asked(disks).values().sum::<usize>());
-    assert_eq!(thrice - twice, twice - once, "not linear: {once}, {twice}, {thrice}");
-    assert!((twice - once).is_multiple_of(100), "every disk is asked the same");
-    assert!((twice - once) / 100 <= MOST_PER_DISK, "{} questions for each disk", (twice - once) / 100);
+    assert_eq!(
+        thrice - twice,
+        twice - once,
+        "not linear: {once}, {twice}, {thrice}"
+    );
+    assert!(
+        (twice - once).is_multiple_of(100),
+        "every disk is asked the same"
+    );
+    assert!(
+        (twice - once) / 100 <= MOST_PER_DISK,
+        "{} questions for each disk",
+        (twice - once) / 100
+    );
 }
 
 #[test]
 fn nothing_of_a_device_is_asked_twice() {
     let of_devices = |(question, times): &(Question, usize)| {
-        *times > 1 && question.path().is_some_and(|path| path.starts_with(Path::new("/sys/class/block")))
+        *times > 1
+            && question
+                .path()
+                .is_some_and(|path| path.starts_with(Path::new("/sys/class/block")))
     };
     let again: Vec<_> = asked(100).into_iter().filter(of_devices).collect();
     assert!(again.is_empty(), "{again:?}");

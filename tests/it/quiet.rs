@@ -1,8 +1,8 @@
-//! Looking never makes the kernel write: the calls of walwise and of the programs it runs, by strace, over real file
-//! systems.
+//! Looking never makes the kernel write: the calls of walwise and of the programs it runs, by
+//! strace, over real file systems.
 //!
-//! Outputs go to pipes here, so nothing at all is opened for writing. The lab counts the dirty pages left after looking
-//! (stacks `quiet-*` of tests/lab), where no other process writes.
+//! Outputs go to pipes here, so nothing at all is opened for writing. The lab counts the dirty
+//! pages left after looking (stacks `quiet-*` of tests/lab), where no other process writes.
 
 use std::path::Path;
 
@@ -14,7 +14,11 @@ use crate::support::{scratch_free, stdout};
 
 /// Objects opened for writing: by whom, and why that writes nothing.
 const OPENED: [(&str, &str, &str); 4] = [
-    ("walwise", "/dev/null", "what children complain about goes there"),
+    (
+        "walwise",
+        "/dev/null",
+        "what children complain about goes there",
+    ),
     ("walwise", "/dev/tty", "the screens draw there"),
     ("strace", "/dev/null", "for what it starts"),
     (
@@ -26,21 +30,30 @@ const OPENED: [(&str, &str, &str); 4] = [
 
 /// ioctls that walwise makes itself.
 const OWN: [(&str, &str); 7] = [
-    ("FS_IOC_GETFLAGS", "inode flags of a directory: whether it is NOCOW"),
+    (
+        "FS_IOC_GETFLAGS",
+        "inode flags of a directory: whether it is NOCOW",
+    ),
     ("TCGETS", "whether it is a terminal"),
     ("TCGETS2", "the same with newer libraries"),
     ("TIOCGWINSZ", "how large the terminal is"),
     ("TCSETS", "the screens' keys come one by one"),
     ("TCSETS2", "the same with newer libraries"),
-    ("FIONBIO", "signals wake the screens through a pipe that must not block"),
+    (
+        "FIONBIO",
+        "signals wake the screens through a pipe that must not block",
+    ),
 ];
 
-/// ioctls of the programs that are run: their queries to a device, and those of their libraries. The devices depend on
-/// the machine, so all queries are listed.
+/// ioctls of the programs that are run: their queries to a device, and those of their libraries.
+/// The devices depend on the machine, so all queries are listed.
 const OF_PROGRAMS: [(&str, &str); 17] = [
     ("TCGETS", "whether it is a terminal"),
     ("TIOCGWINSZ", "how wide its lines may be"),
-    ("SIOCGIFCONF", "mariadbd looks for a network card to make identifiers with"),
+    (
+        "SIOCGIFCONF",
+        "mariadbd looks for a network card to make identifiers with",
+    ),
     ("SIOCGIFHWADDR", "the same"),
     ("DM_VERSION", "dmsetup"),
     ("DM_LIST_DEVICES", "dmsetup"),
@@ -48,13 +61,28 @@ const OF_PROGRAMS: [(&str, &str); 17] = [
     ("DM_GET_TARGET_VERSION", "dmsetup"),
     ("DM_DEV_STATUS", "dmsetup"),
     ("DM_TABLE_STATUS", "dmsetup table and status"),
-    ("SG_IO", "smartctl and sdparm: INQUIRY, MODE SENSE, IDENTIFY"),
-    ("FIBMAP", "SCSI_IOCTL_SEND_COMMAND has the same number: smartctl's way where SG_IO is refused"),
+    (
+        "SG_IO",
+        "smartctl and sdparm: INQUIRY, MODE SENSE, IDENTIFY",
+    ),
+    (
+        "FIBMAP",
+        "SCSI_IOCTL_SEND_COMMAND has the same number: smartctl's way where SG_IO is refused",
+    ),
     ("HDIO_GET_IDENTITY", "hdparm -W"),
-    ("HDIO_DRIVE_CMD", "hdparm -W: IDENTIFY; smartctl: CHECK POWER MODE"),
-    ("BLKROGET", "nvme and libblkid: whether the device is read-only"),
+    (
+        "HDIO_DRIVE_CMD",
+        "hdparm -W: IDENTIFY; smartctl: CHECK POWER MODE",
+    ),
+    (
+        "BLKROGET",
+        "nvme and libblkid: whether the device is read-only",
+    ),
     ("BLKSSZGET", "the size of its blocks"),
-    ("NVME_IOCTL", "nvme id-ctrl, smart-log, get-feature, get-log: commands of the admin queue that read"),
+    (
+        "NVME_IOCTL",
+        "nvme id-ctrl, smart-log, get-feature, get-log: commands of the admin queue that read",
+    ),
 ];
 
 /// Calls that looking may not make.
@@ -68,18 +96,26 @@ fn disturbances(calls: &[Call]) -> Vec<String> {
             for_writing.iter().any(|flag| call.rest.contains(flag)) && !OPENED.iter().any(known)
         }
         "ioctl" => {
-            let listed: &[(&str, &str)] = if call.program == "walwise" { &OWN } else { &OF_PROGRAMS };
+            let listed: &[(&str, &str)] = if call.program == "walwise" {
+                &OWN
+            } else {
+                &OF_PROGRAMS
+            };
             // Behind it stands a bracket, or that another call came between.
             let word = call.rest.split(", ").nth(1).unwrap_or_default();
             let word = word.split([')', ' ']).next().unwrap_or_default();
-            !listed
-                .iter()
-                .any(|(known, _)| word == *known || *known == "NVME_IOCTL" && word.starts_with(known))
+            !listed.iter().any(|(known, _)| {
+                word == *known || *known == "NVME_IOCTL" && word.starts_with(known)
+            })
         }
         // All others that are watched change or flush something.
         _ => true,
     };
-    calls.iter().filter(bad).map(|call| format!("{}: {}({}", call.program, call.name, call.rest)).collect()
+    calls
+        .iter()
+        .filter(bad)
+        .map(|call| format!("{}: {}({}", call.program, call.name, call.rest))
+        .collect()
 }
 
 fn file_systems() -> [Mounted; 3] {
@@ -89,8 +125,15 @@ fn file_systems() -> [Mounted; 3] {
 /// Holds a trace to what looking may do; it must have seen the superblocks being read.
 fn is_quiet(trace: &Path, what: &str, mounted: &[Mounted; 3]) {
     let calls = calls(trace);
-    let opened = |device: &str| calls.iter().any(|call| call.rest.contains(&format!("\"{device}\"")));
-    assert!(mounted[..2].iter().all(|one| opened(&one.disk.device)), "{what} reads the superblocks");
+    let opened = |device: &str| {
+        calls
+            .iter()
+            .any(|call| call.rest.contains(&format!("\"{device}\"")))
+    };
+    assert!(
+        mounted[..2].iter().all(|one| opened(&one.disk.device)),
+        "{what} reads the superblocks"
+    );
     assert_eq!(disturbances(&calls), [""; 0], "{what}");
     assert!(mounted.iter().all(|one| scratch_free(&one.point)), "{what}");
 }
@@ -101,8 +144,13 @@ fn commands_that_look_open_nothing_for_writing_and_flush_nothing() {
     let mounted = file_systems();
     let targets = mounted.each_ref().map(Mounted::path);
     let trace = tempfile::NamedTempFile::new().unwrap();
-    let alone: [&[&str]; 5] =
-        [&["facts"], &["check"], &["check", "--no-probe"], &["capture"], &["upgrade", "--kernel", "6.12"]];
+    let alone: [&[&str]; 5] = [
+        &["facts"],
+        &["check"],
+        &["check", "--no-probe"],
+        &["capture"],
+        &["upgrade", "--kernel", "6.12"],
+    ];
     for arguments in alone {
         let output = watch(trace.path()).args(arguments).output_in_time();
         assert!(!output.stdout.is_empty(), "{arguments:?}: {output:?}");
@@ -110,9 +158,19 @@ fn commands_that_look_open_nothing_for_writing_and_flush_nothing() {
     }
     for target in targets {
         for arguments in [&["check", "--no-probe"][..], &["capture"]] {
-            let output = watch(trace.path()).args(arguments).arg(target).output_in_time();
-            assert!(stdout(&output).contains(target), "{arguments:?} {target}: {output:?}");
-            assert_eq!(disturbances(&calls(trace.path())), [""; 0], "{arguments:?} {target}");
+            let output = watch(trace.path())
+                .args(arguments)
+                .arg(target)
+                .output_in_time();
+            assert!(
+                stdout(&output).contains(target),
+                "{arguments:?} {target}: {output:?}"
+            );
+            assert_eq!(
+                disturbances(&calls(trace.path())),
+                [""; 0],
+                "{arguments:?} {target}"
+            );
         }
     }
 }
@@ -123,7 +181,10 @@ fn screens_open_nothing_for_writing_and_flush_nothing() {
     let mounted = file_systems();
     let trace = tempfile::NamedTempFile::new().unwrap();
     let command = watch(trace.path());
-    let arguments: Vec<&str> = command.get_args().map(|argument| argument.to_str().unwrap()).collect();
+    let arguments: Vec<&str> = command
+        .get_args()
+        .map(|argument| argument.to_str().unwrap())
+        .collect();
     let mut pty = Pty::program_in(Path::new("/"), &[], "strace", &arguments);
     pty.until_shown("1 Overview");
     pty.until_gone("reading");
@@ -162,5 +223,10 @@ fn what_would_disturb_is_seen() {
         "walwise: ioctl(0, FS_IOC_SETFLAGS",
     ];
     assert_eq!(seen.len(), begins.len(), "{seen:?}");
-    assert!(seen.iter().zip(begins).all(|(call, begin)| call.starts_with(begin)), "{seen:?}");
+    assert!(
+        seen.iter()
+            .zip(begins)
+            .all(|(call, begin)| call.starts_with(begin)),
+        "{seen:?}"
+    );
 }

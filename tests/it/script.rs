@@ -1,4 +1,5 @@
-//! The script for a free disk, run by a shell on loop devices: inert as delivered, careful when edited.
+//! The script for a free disk, run by a shell on loop devices: inert as delivered, careful when
+//! edited.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -6,7 +7,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use walwise_judge::rules::{Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
+use walwise_judge::rules::{
+    Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk,
+};
 use walwise_model::facts::catalog::{device, target};
 use walwise_model::facts::{FactSet, Reading, Source, Subject};
 use walwise_model::settings;
@@ -20,7 +23,10 @@ use crate::support::{reports, run, stderr};
 pub fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> String {
     let (block, place) = (Subject::device(disk.name()), Subject::target(&disk.device));
     let seen = || Source::call("test");
-    let size = run("blockdev", &["--getsize64", &disk.device]).trim().parse().unwrap();
+    let size = run("blockdev", &["--getsize64", &disk.device])
+        .trim()
+        .parse()
+        .unwrap();
     let mut facts = FactSet::default();
     facts.know(&block, &device::PATH, disk.device.clone(), seen());
     facts.know(&block, &device::SIZE, size, seen());
@@ -48,7 +54,10 @@ pub fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> Stri
         advice("mount.options", Change::Add(words(&[mount]))),
     ];
     if fstype == "btrfs" {
-        advised.push(advice("directory.attributes", Change::Add(words(&["nocow"]))));
+        advised.push(advice(
+            "directory.attributes",
+            Change::Add(words(&["nocow"])),
+        ));
     }
     let finding = Finding {
         rule: "test.blank".to_owned(),
@@ -87,11 +96,19 @@ pub fn with_directory(script: &str, directory: &str, owner: &str) -> String {
 
 /// The output of a shell that runs it.
 pub fn sh(script: &str) -> Output {
-    Command::new("/bin/sh").arg("-c").arg(script).stdin(std::process::Stdio::null()).output_in_time()
+    Command::new("/bin/sh")
+        .arg("-c")
+        .arg(script)
+        .stdin(std::process::Stdio::null())
+        .output_in_time()
 }
 
 fn untouched(disk: &Loop) {
-    assert_eq!(run("wipefs", &["-n", &disk.device]), "", "something was written");
+    assert_eq!(
+        run("wipefs", &["-n", &disk.device]),
+        "",
+        "something was written"
+    );
 }
 
 #[test]
@@ -114,7 +131,11 @@ fn it_does_nothing_before_it_is_edited() {
     for bad in ["/", "relative", "/a b", "/etc", "/dev/null", "/$(id)"] {
         let output = sh(&compared.replace("MOUNTPOINT=  ", &format!("MOUNTPOINT='{bad}'\n#")));
         assert_eq!(output.status.code(), Some(1), "{bad}");
-        assert!(stderr(&output).contains("nothing was done"), "{bad}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains("nothing was done"),
+            "{bad}: {}",
+            stderr(&output)
+        );
     }
     untouched(&disk);
 }
@@ -123,7 +144,12 @@ fn it_does_nothing_before_it_is_edited() {
 #[ignore = "needs root: loop devices"]
 fn edited_it_makes_mounts_and_names_the_file_system() {
     let cases: [(&str, &[&str], &str, u64); 3] = [
-        ("ext4", &["-m 1", "-O ^orphan_file", "-O ^metadata_csum_seed"], "noatime", 64),
+        (
+            "ext4",
+            &["-m 1", "-O ^orphan_file", "-O ^metadata_csum_seed"],
+            "noatime",
+            64,
+        ),
         ("xfs", &["-m reflink=0", "-m bigtime=1"], "noatime", 512),
         ("btrfs", &[], "noatime", 256),
     ];
@@ -136,23 +162,43 @@ fn edited_it_makes_mounts_and_names_the_file_system() {
         assert!(output.status.success(), "{fstype}: {}", stderr(&output));
         let directory = point.0.join("15/main");
         let directory = directory.to_str().unwrap();
-        assert_eq!(run("stat", &["-c", "%U %a", directory]).trim(), "nobody 700");
-        let shown = run("findmnt", &["-no", "FSTYPE,SOURCE,OPTIONS", point.0.to_str().unwrap()]);
+        assert_eq!(
+            run("stat", &["-c", "%U %a", directory]).trim(),
+            "nobody 700"
+        );
+        let shown = run(
+            "findmnt",
+            &["-no", "FSTYPE,SOURCE,OPTIONS", point.0.to_str().unwrap()],
+        );
         assert!(
             shown.starts_with(fstype) && shown.contains(&disk.device) && shown.contains(mount),
             "{shown}"
         );
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(printed.lines().any(|line| line.trim_start().starts_with("UUID=")), "{printed}");
+        assert!(
+            printed
+                .lines()
+                .any(|line| line.trim_start().starts_with("UUID=")),
+            "{printed}"
+        );
         if fstype == "btrfs" {
             let flags = run("lsattr", &["-d", directory]);
-            assert!(flags.split_whitespace().next().is_some_and(|flags| flags.contains('C')), "{flags}");
+            assert!(
+                flags
+                    .split_whitespace()
+                    .next()
+                    .is_some_and(|flags| flags.contains('C')),
+                "{flags}"
+            );
         }
         if fstype == "ext4" {
             let features = run("dumpe2fs", &["-h", &disk.device]);
             assert!(!features.contains("orphan_file") && !features.contains("metadata_csum_seed"));
         }
-        let again = sh(&edited(&script_for(&disk, fstype, mkfs, mount), &base.path().join("other")));
+        let again = sh(&edited(
+            &script_for(&disk, fstype, mkfs, mount),
+            &base.path().join("other"),
+        ));
         assert_eq!(again.status.code(), Some(1), "a mounted disk");
     }
 }
@@ -164,63 +210,126 @@ fn a_disk_that_changed_since_the_report_is_left_alone() {
     let refuses = |disk: &Loop, script: &str, says: &str| {
         let output = sh(&edited(script, &base.path().join("mnt")));
         assert_eq!(output.status.code(), Some(1), "{says}");
-        assert!(stderr(&output).contains(says), "{says}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains(says),
+            "{says}: {}",
+            stderr(&output)
+        );
         assert!(!base.path().join("mnt").exists());
         let mounts = fs::read_to_string("/proc/mounts").unwrap();
-        assert!(!mounts.lines().any(|line| line.starts_with(&format!("{} ", disk.device))));
+        assert!(
+            !mounts
+                .lines()
+                .any(|line| line.starts_with(&format!("{} ", disk.device)))
+        );
     };
     let put = |disk: &Loop, offset: u64, bytes: &[u8]| {
-        let node = fs::OpenOptions::new().write(true).open(&disk.device).unwrap();
+        let node = fs::OpenOptions::new()
+            .write(true)
+            .open(&disk.device)
+            .unwrap();
         node.write_all_at(bytes, offset).unwrap();
         node.sync_all().unwrap();
     };
     let disk = Loop::new(64);
     let script = script_for(&disk, "ext4", &["-m 1"], "noatime");
-    refuses(&disk, &script.replace(&format!("SIZE={}", 64 << 20), "SIZE=12345"), "another size");
-    refuses(&disk, &script.replace("SERIAL=", "SERIAL=OTHER"), "another serial");
+    refuses(
+        &disk,
+        &script.replace(&format!("SIZE={}", 64 << 20), "SIZE=12345"),
+        "another size",
+    );
+    refuses(
+        &disk,
+        &script.replace("SERIAL=", "SERIAL=OTHER"),
+        "another serial",
+    );
     // What a loop device has for an identity: the same passes, another does not.
     let with = |value: &str| {
         let file = script.replace("IDENTITY_FILE= ", "IDENTITY_FILE=loop/autoclear ");
         file.replace("IDENTITY=''", &format!("IDENTITY='{value}'"))
     };
     refuses(&disk, &with("1"), "another identity");
-    refuses(&disk, &with("0").replace("loop/autoclear", "loop/none"), "another identity");
-    refuses(&disk, &with("0").replace("SERIAL=", "SERIAL=OTHER"), "another serial");
+    refuses(
+        &disk,
+        &with("0").replace("loop/autoclear", "loop/none"),
+        "another identity",
+    );
+    refuses(
+        &disk,
+        &with("0").replace("SERIAL=", "SERIAL=OTHER"),
+        "another serial",
+    );
     untouched(&disk);
 
     let first = Loop::new(64);
     put(&first, 700_000, b"data");
-    refuses(&first, &script_for(&first, "ext4", &[], "noatime"), "in its first MiB");
+    refuses(
+        &first,
+        &script_for(&first, "ext4", &[], "noatime"),
+        "in its first MiB",
+    );
 
     let last = Loop::new(64);
     put(&last, (64 << 20) - 10, b"data");
-    refuses(&last, &script_for(&last, "ext4", &[], "noatime"), "in its last MiB");
+    refuses(
+        &last,
+        &script_for(&last, "ext4", &[], "noatime"),
+        "in its last MiB",
+    );
 
     let signed = Loop::new(64);
     signed.mkfs(&["mkfs.ext4", "-q"]);
-    refuses(&signed, &script_for(&signed, "ext4", &[], "noatime"), "no longer free");
+    refuses(
+        &signed,
+        &script_for(&signed, "ext4", &[], "noatime"),
+        "no longer free",
+    );
 
     let known = Loop::new(64);
     let same = script_for(&known, "ext4", &[], "noatime")
         .replace("IDENTITY_FILE= ", "IDENTITY_FILE=loop/autoclear ");
-    let output = sh(&edited(&same.replace("IDENTITY=''", "IDENTITY='0'"), &base.path().join("known")));
+    let output = sh(&edited(
+        &same.replace("IDENTITY=''", "IDENTITY='0'"),
+        &base.path().join("known"),
+    ));
     let _point = Point(base.path().join("known"));
-    assert!(output.status.success(), "the same identity: {}", stderr(&output));
+    assert!(
+        output.status.success(),
+        "the same identity: {}",
+        stderr(&output)
+    );
 
-    // What lies in memory of it since before is not the disk: somebody wrote past it, and a program keeps its node open.
+    // What lies in memory of it since before is not the disk: somebody wrote past it, and a program
+    // keeps its node open.
     let stale = Loop::new(64);
     let keeper = fs::File::open(&stale.device).unwrap();
     std::io::copy(&mut &keeper, &mut std::io::sink()).unwrap();
-    let beneath = fs::OpenOptions::new().write(true).open(stale.image()).unwrap();
-    beneath.write_all_at(&vec![b'x'; 1 << 20], 30 << 20).unwrap();
+    let beneath = fs::OpenOptions::new()
+        .write(true)
+        .open(stale.image())
+        .unwrap();
+    beneath
+        .write_all_at(&vec![b'x'; 1 << 20], 30 << 20)
+        .unwrap();
     beneath.sync_all().unwrap();
-    refuses(&stale, &script_for(&stale, "ext4", &[], "noatime"), "holds data");
+    refuses(
+        &stale,
+        &script_for(&stale, "ext4", &[], "noatime"),
+        "holds data",
+    );
     drop(keeper);
 
     let ones = Loop::new(64);
     put(&ones, 0, &vec![0xff; 1 << 20]);
     put(&ones, 63 << 20, &vec![0xff; 1 << 20]);
-    let output = sh(&edited(&script_for(&ones, "ext4", &[], "noatime"), &base.path().join("ones")));
+    let output = sh(&edited(
+        &script_for(&ones, "ext4", &[], "noatime"),
+        &base.path().join("ones"),
+    ));
     let _point = Point(base.path().join("ones"));
-    assert!(output.status.success(), "all ones is blank too: {}", stderr(&output));
+    assert!(
+        output.status.success(),
+        "all ones is blank too: {}",
+        stderr(&output)
+    );
 }

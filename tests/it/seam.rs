@@ -1,5 +1,5 @@
-//! The seam to the real machine: file systems that never answer, the contents of devices, and visibility without
-//! privileges.
+//! The seam to the real machine: file systems that never answer, the contents of devices, and
+//! visibility without privileges.
 
 use std::io::Write as _;
 use std::net::Shutdown;
@@ -29,13 +29,23 @@ fn what_never_answers_is_given_up() {
     let other = tempfile::tempdir().unwrap();
     let held = HeldFuse::mount(dir.path());
     let host = machine();
-    assert_eq!(host.statfs(dir.path()).unwrap_err().kind, MissKind::TimedOut);
-    assert_eq!(host.read(&dir.path().join("PG_VERSION")).unwrap_err().kind, MissKind::TimedOut);
+    assert_eq!(
+        host.statfs(dir.path()).unwrap_err().kind,
+        MissKind::TimedOut
+    );
+    assert_eq!(
+        host.read(&dir.path().join("PG_VERSION")).unwrap_err().kind,
+        MissKind::TimedOut
+    );
     // The next question gets a child of its own, and only what was asked is touched.
     assert!(host.stat(other.path()).unwrap().is_dir());
     assert!(host.list(dir.path().parent().unwrap()).is_ok());
     assert_eq!(host.notes().len(), 2, "{:?}", host.notes());
-    assert!(host.notes()[0].contains(dir.path().to_str().unwrap()), "{:?}", host.notes());
+    assert!(
+        host.notes()[0].contains(dir.path().to_str().unwrap()),
+        "{:?}",
+        host.notes()
+    );
     // Nobody waits for what is stuck: this would never return.
     drop(host);
     drop(held);
@@ -46,14 +56,18 @@ fn what_never_answers_is_given_up() {
 fn walwise_ends_beside_what_never_answers() {
     let dir = tempfile::tempdir().unwrap();
     let _held = HeldFuse::mount(dir.path());
-    let whole = walwise().args(["check", "--no-probe", "-v", "--format", "json"]).output_in_time();
+    let whole = walwise()
+        .args(["check", "--no-probe", "-v", "--format", "json"])
+        .output_in_time();
     assert!(
         !stdout(&whole).contains("no answer within"),
         "an unasked-for mount was touched: {}",
         stdout(&whole)
     );
-    let target =
-        walwise().args(["check", "--no-probe", "-v", "--format", "json"]).arg(dir.path()).output_in_time();
+    let target = walwise()
+        .args(["check", "--no-probe", "-v", "--format", "json"])
+        .arg(dir.path())
+        .output_in_time();
     assert!(
         stdout(&target).contains("no answer within"),
         "{}{}",
@@ -68,7 +82,11 @@ fn devices_say_what_they_hold() {
     let blank = Loop::new(64);
     let path = Path::new(&blank.device);
     let found = machine().content(path, Look::Named).unwrap();
-    assert_eq!((found.found.len(), found.data, found.unread_run), (0, false, 0), "{found:?}");
+    assert_eq!(
+        (found.found.len(), found.data, found.unread_run),
+        (0, false, 0),
+        "{found:?}"
+    );
     let makers: [(&[&str], &str); 3] = [
         (&["mkfs.ext4", "-q"], "ext4"),
         (&["mkswap"], "swap"),
@@ -87,13 +105,22 @@ fn devices_say_what_they_hold() {
         blank.mkfs(maker);
         let found = machine().content(path, Look::Named).unwrap();
         // What an earlier one left behind is told beside it.
-        assert!(found.data && found.found.iter().any(|found| found == name), "{found:?}");
+        assert!(
+            found.data && found.found.iter().any(|found| found == name),
+            "{found:?}"
+        );
     }
     run("wipefs", &["-a", &blank.device]);
     let wiped = machine().content(path, Look::Named).unwrap();
-    assert_eq!((wiped.found.as_slice(), wiped.data), (&["ext backup superblock".to_owned()][..], true));
     assert_eq!(
-        machine().content(Path::new("/etc/passwd"), Look::Passing).unwrap_err().kind,
+        (wiped.found.as_slice(), wiped.data),
+        (&["ext backup superblock".to_owned()][..], true)
+    );
+    assert_eq!(
+        machine()
+            .content(Path::new("/etc/passwd"), Look::Passing)
+            .unwrap_err()
+            .kind,
         MissKind::Failed
     );
 }
@@ -134,9 +161,18 @@ fn a_capture_replays_what_the_machine_said() {
         Question::Link("/proc/self/ns/pid".into()),
         Question::Read("/nowhere".into()),
     ];
-    let said: Vec<_> = questions.iter().map(|question| recording.ask(question)).collect();
+    let said: Vec<_> = questions
+        .iter()
+        .map(|question| recording.ask(question))
+        .collect();
     let replay = RecordedHost::parse(recording.archive("a test", false).as_bytes()).unwrap();
-    assert_eq!(questions.iter().map(|question| replay.ask(question)).collect::<Vec<_>>(), said);
+    assert_eq!(
+        questions
+            .iter()
+            .map(|question| replay.ask(question))
+            .collect::<Vec<_>>(),
+        said
+    );
     assert_eq!(replay.notes(), Vec::<String>::new());
 }
 
@@ -145,11 +181,15 @@ fn outcomes(capture: &str) -> Vec<(String, String)> {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("capture.host");
     std::fs::write(&file, capture).unwrap();
-    let output = walwise().args(["check", "-v", "--format", "json", "--host"]).arg(&file).output_in_time();
+    let output = walwise()
+        .args(["check", "-v", "--format", "json", "--host"])
+        .arg(&file)
+        .output_in_time();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let findings = findings(&report);
-    let mut list: Vec<_> =
-        findings.map(|f| (f["rule"].to_string(), f["outcome"]["outcome"].to_string())).collect();
+    let mut list: Vec<_> = findings
+        .map(|f| (f["rule"].to_string(), f["outcome"]["outcome"].to_string()))
+        .collect();
     list.sort();
     list
 }
@@ -163,13 +203,24 @@ fn masking_changes_no_finding() {
     let host = machine();
     let recording = RecordingHost::new(&host);
     for target in [&ext4.point, &btrfs.point] {
-        let request = collect::Request { target: Some(target.clone()), ..collect::Request::default() };
+        let request = collect::Request {
+            target: Some(target.clone()),
+            ..collect::Request::default()
+        };
         collect::run_all(&recording, &request, &mut |_, _| ());
     }
-    let uuid = run("blkid", &["-p", "-s", "UUID", "-o", "value", &btrfs.disk.device]).trim().to_owned();
+    let uuid = run(
+        "blkid",
+        &["-p", "-s", "UUID", "-o", "value", &btrfs.disk.device],
+    )
+    .trim()
+    .to_owned();
     let plain = recording.archive("", false);
     let masked = recording.archive("", true);
-    assert!(plain.contains(&uuid), "the capture does not hold what is to be masked");
+    assert!(
+        plain.contains(&uuid),
+        "the capture does not hold what is to be masked"
+    );
     assert!(!masked.contains(&uuid), "{masked}");
     assert_eq!(outcomes(&masked), outcomes(&plain));
 }

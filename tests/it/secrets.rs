@@ -1,4 +1,5 @@
-//! A secret in every place where people keep them, each another word: no output of walwise contains one.
+//! A secret in every place where people keep them, each another word: no output of walwise contains
+//! one.
 
 mod planted;
 
@@ -29,25 +30,48 @@ fn no_output_holds_a_secret_of_a_postgres() {
     cluster.append("postgresql.conf", &secrets.in_text(PG_CONF));
     let more = "archive_command = 'true {included archive_command}'\nwal_sync_method = fsync # {comment}\n";
     cluster.append("more.conf", &secrets.in_text(more));
-    cluster.append("postgresql.auto.conf", &secrets.in_text("primary_conninfo = 'password={auto.conf}'\n"));
+    cluster.append(
+        "postgresql.auto.conf",
+        &secrets.in_text("primary_conninfo = 'password={auto.conf}'\n"),
+    );
     cluster.append(".pgpass", &secrets.in_text("*:*:*:*:{.pgpass}\n"));
-    cluster.append("pg_hba.conf", &secrets.in_text("# ldapbindpasswd={pg_hba.conf}\n"));
+    cluster.append(
+        "pg_hba.conf",
+        &secrets.in_text("# ldapbindpasswd={pg_hba.conf}\n"),
+    );
     cluster.environment = vec![
         ("PGPASSWORD".to_owned(), secrets.at("server's environment")),
-        ("https_proxy".to_owned(), secrets.in_text("http://user:{proxy}@files:3128/")),
-        ("LD_LIBRARY_PATH".to_owned(), secrets.in_text("/{variable with a path}")),
+        (
+            "https_proxy".to_owned(),
+            secrets.in_text("http://user:{proxy}@files:3128/"),
+        ),
+        (
+            "LD_LIBRARY_PATH".to_owned(),
+            secrets.in_text("/{variable with a path}"),
+        ),
     ];
     cluster.arguments = secrets.in_text(
         "-c primary_conninfo=password={argument} --my.own={long argument} -c my.more={short argument}",
     );
     cluster.start();
     // No server of these days starts with it.
-    cluster.append("recovery.conf", &secrets.in_text("primary_conninfo = 'password={recovery.conf}'\n"));
-    assert!(cluster.sql("show primary_conninfo").contains(&secrets.at("argument")));
+    cluster.append(
+        "recovery.conf",
+        &secrets.in_text("primary_conninfo = 'password={recovery.conf}'\n"),
+    );
+    assert!(
+        cluster
+            .sql("show primary_conninfo")
+            .contains(&secrets.at("argument"))
+    );
 
     // As a superuser its owner is told every setting.
     for arguments in [&["capture", "--no-mask"][..], &["facts", "--target"]] {
-        let output = cluster.walwise().args(arguments).arg(&cluster.data).output_in_time();
+        let output = cluster
+            .walwise()
+            .args(arguments)
+            .arg(&cluster.data)
+            .output_in_time();
         let said = stdout(&output) + &stderr(&output);
         assert!(said.contains("wal_sync_method"), "{said}");
         assert_eq!(secrets.found_in(&said), []);
@@ -56,15 +80,29 @@ fn no_output_holds_a_secret_of_a_postgres() {
     let covered = Covered::new(&secrets, (&disk.disk.device, disk.path()));
     assert!(secrets.count() >= 25, "{}", secrets.count());
     let capture = none_found(&secrets, &covered, &cluster.data);
-    for planted in
-        ["/srv/six", "/srv/unit", "nosuid,password", "more.conf", "wal_sync_method", "iqn.x", "/srv/none"]
-    {
-        assert!(capture.contains(planted), "{planted} was not read: {capture}");
+    for planted in [
+        "/srv/six",
+        "/srv/unit",
+        "nosuid,password",
+        "more.conf",
+        "wal_sync_method",
+        "iqn.x",
+        "/srv/none",
+    ] {
+        assert!(
+            capture.contains(planted),
+            "{planted} was not read: {capture}"
+        );
     }
-    assert!(capture.contains("tmpfs https://files/"), "the mount table was not read: {capture}");
-    for arguments in
-        [&["capture", "--no-mask"][..], &["check", "--no-probe", "--format", "json"], &["facts", "--target"]]
-    {
+    assert!(
+        capture.contains("tmpfs https://files/"),
+        "the mount table was not read: {capture}"
+    );
+    for arguments in [
+        &["capture", "--no-mask"][..],
+        &["check", "--no-probe", "--format", "json"],
+        &["facts", "--target"],
+    ] {
         let said = covered.walwise(&[arguments, &[covered.remote().to_str().unwrap()]].concat());
         assert_eq!(secrets.found_in(&said), [], "{arguments:?}");
     }
@@ -99,24 +137,46 @@ fn no_output_holds_a_secret_of_a_mariadb() {
         &secrets.in_text("[client]\nuser = root\npassword={included password}\n"),
     );
     server.write(".mylogin.cnf", &secrets.at("mylogin"));
-    let persisted =
-        r#"{"Version":1,"mysql_server":{"sync_binlog":{"Value":"1"},"admin_password":{"Value":"SECRET"}}}"#;
+    let persisted = r#"{"Version":1,"mysql_server":{"sync_binlog":{"Value":"1"},"admin_password":{"Value":"SECRET"}}}"#;
     let place = server.data.join("mysqld-auto.cnf");
-    std::fs::write(place, persisted.replace("SECRET", &secrets.at("persisted password"))).unwrap();
+    std::fs::write(
+        place,
+        persisted.replace("SECRET", &secrets.at("persisted password")),
+    )
+    .unwrap();
     server.environment = vec![
         ("MYSQL_PWD".to_owned(), secrets.at("MYSQL_PWD")),
-        ("http_proxy".to_owned(), secrets.in_text("http://user:{proxy}@files:3128/")),
+        (
+            "http_proxy".to_owned(),
+            secrets.in_text("http://user:{proxy}@files:3128/"),
+        ),
     ];
-    server.arguments = ["--loose-hashicorp-key={argument}", "--loose-password={password argument}"]
-        .map(|argument| secrets.in_text(argument))
-        .to_vec();
+    server.arguments = [
+        "--loose-hashicorp-key={argument}",
+        "--loose-password={password argument}",
+    ]
+    .map(|argument| secrets.in_text(argument))
+    .to_vec();
     server.start();
-    assert!(server.sql("SELECT @@init_connect").unwrap().contains(&secrets.at("init_connect")));
+    assert!(
+        server
+            .sql("SELECT @@init_connect")
+            .unwrap()
+            .contains(&secrets.at("init_connect"))
+    );
 
     let covered = Covered::new(&secrets, (&disk.disk.device, disk.path()));
     assert!(secrets.count() >= 25, "{}", secrets.count());
     let capture = none_found(&secrets, &covered, &server.data);
-    for planted in ["client.cnf", "storage.cnf", "mysqld.sync_binlog", "/srv/six"] {
-        assert!(capture.contains(planted), "{planted} was not read: {capture}");
+    for planted in [
+        "client.cnf",
+        "storage.cnf",
+        "mysqld.sync_binlog",
+        "/srv/six",
+    ] {
+        assert!(
+            capture.contains(planted),
+            "{planted} was not read: {capture}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! `walwise check` beside a real PostgreSQL server with its data on ext4 and its WAL on XFS: its findings, measurements
-//! and advice, which the server accepts.
+//! `walwise check` beside a real PostgreSQL server with its data on ext4 and its WAL on XFS: its
+//! findings, measurements and advice, which the server accepts.
 
 use std::path::Path;
 use std::process::Command;
@@ -31,7 +31,11 @@ struct Machine {
 impl Machine {
     fn new() -> Self {
         let (data, wal) = (ext4(&[], ""), xfs(""));
-        Self { cluster: Cluster::beneath(&data.point, &wal.point), data, wal }
+        Self {
+            cluster: Cluster::beneath(&data.point, &wal.point),
+            data,
+            wal,
+        }
     }
 
     fn subject(&self) -> String {
@@ -57,16 +61,32 @@ impl Machine {
 
 /// Records a measurement that advises a change.
 fn advise(facts: &mut FactSet, target: &Subject, method: &str) {
-    let source = || Source::Probe { id: "commit".to_owned() };
-    facts.know(target, &probe::BEST_METHOD, WalSyncMethod::from_word(method).unwrap(), source());
+    let source = || Source::Probe {
+        id: "commit".to_owned(),
+    };
+    facts.know(
+        target,
+        &probe::BEST_METHOD,
+        WalSyncMethod::from_word(method).unwrap(),
+        source(),
+    );
     facts.know(target, &probe::ADVISES_CHANGE, true, source());
     facts.know(target, &probe::GAIN_PERCENT, 30.0, source());
-    facts.know(target, &probe::OUTCOME, probe::ProbeOutcome::Settled, source());
+    facts.know(
+        target,
+        &probe::OUTCOME,
+        probe::ProbeOutcome::Settled,
+        source(),
+    );
     facts.know(target, &probe::IMPLAUSIBLE, false, source());
 }
 
 fn strings<'r>(rows: &'r Value, name: &str) -> Vec<&'r str> {
-    rows.as_array().unwrap().iter().map(|row| row[name].as_str().unwrap()).collect()
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row[name].as_str().unwrap())
+        .collect()
 }
 
 #[test]
@@ -78,48 +98,87 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
     cluster.append("storage.conf", "wal_sync_method = 'open_datasync'\n");
     cluster.start();
     for mut command in [walwise(), cluster.walwise()] {
-        command.arg("check").arg(&cluster.data).args(["--probe-seconds", "3", "-v", "--format", "json"]);
+        command.arg("check").arg(&cluster.data).args([
+            "--probe-seconds",
+            "3",
+            "-v",
+            "--format",
+            "json",
+        ]);
         let output = command.output_in_time();
-        let report: Value =
-            serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} {}", stderr(&output)));
+        let report: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{e} {}", stderr(&output)));
 
         let (data, wal) = (cluster.path("data"), cluster.path("wal"));
-        let mut roles: Vec<_> =
-            report["targets"].as_array().unwrap().iter().map(|t| t["roles"].to_string()).collect();
+        let mut roles: Vec<_> = report["targets"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|t| t["roles"].to_string())
+            .collect();
         roles.sort_unstable();
         assert_eq!(roles, ["[\"data\"]", "[\"wal\"]"]);
         for directory in [&data, &wal] {
-            assert!(verdict(&report, Path::new(directory)).is_some(), "{}", report["verdicts"]);
+            assert!(
+                verdict(&report, Path::new(directory)).is_some(),
+                "{}",
+                report["verdicts"]
+            );
         }
         let method = fact(&report, &machine.subject(), "pg.wal_sync_method").unwrap();
         let built_with = fact(&report, &machine.subject(), "pg.wal_compression_values").unwrap();
-        assert!(built_with.as_array().unwrap().iter().any(|word| word == "pglz"), "{built_with}");
+        assert!(
+            built_with
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|word| word == "pglz"),
+            "{built_with}"
+        );
         assert_eq!(method, "open_datasync");
         let rows = report["facts"].as_array().unwrap().iter();
-        let row = rows
-            .clone()
-            .find(|row| row["fact"] == "pg.wal_sync_method" && row["subject"] == machine.subject().as_str());
+        let row = rows.clone().find(|row| {
+            row["fact"] == "pg.wal_sync_method" && row["subject"] == machine.subject().as_str()
+        });
         let source = &row.unwrap()["reading"]["source"];
         assert_eq!(source["path"], format!("{data}/storage.conf"), "{source}");
         assert_eq!(source["line"], 1);
 
         let probes = report["probes"].as_array().unwrap();
-        assert_eq!(strings(&report["probes"], "target"), [format!("target {wal}")], "{}", report["warnings"]);
+        assert_eq!(
+            strings(&report["probes"], "target"),
+            [format!("target {wal}")],
+            "{}",
+            report["warnings"]
+        );
         let measured = probes[0]["measurement"]["directory"].as_str().unwrap();
-        assert_eq!(measured, machine.wal.path(), "beside the WAL, on its file system");
-        assert_eq!(fact(&report, &format!("target {wal}"), "probe.directory").unwrap(), measured);
+        assert_eq!(
+            measured,
+            machine.wal.path(),
+            "beside the WAL, on its file system"
+        );
+        assert_eq!(
+            fact(&report, &format!("target {wal}"), "probe.directory").unwrap(),
+            measured
+        );
         let of_server = |rule: &str| outcome(&report, rule, &machine.subject());
         assert_eq!(of_server("pg.fsync-off"), Some("applies"));
-        // Whether the methods differ is the disk's business; that the rules about the server see the probe is ours.
-        assert!(of_server("pg.sync-method-measured") != Some("undecided"), "{}", report["findings"]);
+        // Whether the methods differ is the disk's business; that the rules about the server see
+        // the probe is ours.
+        assert!(
+            of_server("pg.sync-method-measured") != Some("undecided"),
+            "{}",
+            report["findings"]
+        );
         assert!(scratch_free(&machine.wal.point) && scratch_free(&machine.data.point));
     }
 }
 
 /// The file operations in the output of strace(1): opened for writing, created, removed, renamed.
 fn changes(trace: &str) -> Vec<&str> {
-    let opened =
-        |line: &str| line.contains("O_WRONLY") || line.contains("O_RDWR") || line.contains("O_CREAT");
+    let opened = |line: &str| {
+        line.contains("O_WRONLY") || line.contains("O_RDWR") || line.contains("O_CREAT")
+    };
     trace
         .lines()
         .filter(|line| !line.contains("openat(") || opened(line))
@@ -132,7 +191,10 @@ fn changes(trace: &str) -> Vec<&str> {
 fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the_database() {
     let machine = Machine::new();
     let cluster = &machine.cluster;
-    cluster.append("postgresql.conf", "wal_sync_method = fsync\ninclude 'advised.conf'\n");
+    cluster.append(
+        "postgresql.conf",
+        "wal_sync_method = fsync\ninclude 'advised.conf'\n",
+    );
     cluster.append("advised.conf", "");
     cluster.start();
     let trace = cluster.own().join("trace");
@@ -149,7 +211,10 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
         stdout(&output)
     };
     let line_of = |advised: &str| {
-        advised.lines().find(|line| line.starts_with("wal_sync_method = ")).map(str::to_owned)
+        advised
+            .lines()
+            .find(|line| line.starts_with("wal_sync_method = "))
+            .map(str::to_owned)
     };
     // A machine with other work has few rounds in the first of these times.
     let mut advised = String::new();
@@ -161,7 +226,10 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
     }
     let line = line_of(&advised).unwrap_or_else(|| panic!("{advised}"));
     cluster.append("advised.conf", &advised);
-    let accepted = cluster.program("postgres", &["-D", &cluster.path("data"), "-C", "wal_sync_method"]);
+    let accepted = cluster.program(
+        "postgres",
+        &["-D", &cluster.path("data"), "-C", "wal_sync_method"],
+    );
     assert!(
         accepted != "fsync" && METHODS.contains(&accepted.as_str()) && line.contains(&accepted),
         "{line}: {accepted}"
@@ -170,11 +238,16 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
     let trace = String::from_utf8_lossy(&std::fs::read(&trace).unwrap()).into_owned();
     let changes = changes(&trace);
     assert!(
-        changes.iter().any(|line| line.contains(machine.wal.path()) && line.contains("O_CREAT")),
+        changes
+            .iter()
+            .any(|line| line.contains(machine.wal.path()) && line.contains("O_CREAT")),
         "{trace}"
     );
     for inside in [cluster.path("data"), cluster.path("wal")] {
-        let wrong: Vec<_> = changes.iter().filter(|line| line.contains(&inside)).collect();
+        let wrong: Vec<_> = changes
+            .iter()
+            .filter(|line| line.contains(&inside))
+            .collect();
         assert!(wrong.is_empty(), "{wrong:?}");
     }
 }
@@ -187,8 +260,17 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
     cluster.append("postgresql.conf", "include 'advised.conf'\n");
     cluster.append("advised.conf", "");
     let subject = Subject::cluster(cluster.path("data"));
-    for (before, method) in METHODS.iter().cycle().zip(METHODS.iter().cycle().skip(1)).take(METHODS.len()) {
-        std::fs::write(cluster.data.join("advised.conf"), format!("wal_sync_method = {before}\n")).unwrap();
+    for (before, method) in METHODS
+        .iter()
+        .cycle()
+        .zip(METHODS.iter().cycle().skip(1))
+        .take(METHODS.len())
+    {
+        std::fs::write(
+            cluster.data.join("advised.conf"),
+            format!("wal_sync_method = {before}\n"),
+        )
+        .unwrap();
         let mut session = machine.look();
         assert_eq!(
             session.read.value(&subject, &postgres::WAL_SYNC_METHOD),
@@ -199,14 +281,23 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
         side_by_side(&report, before, method, &cluster.path("data"));
 
         let lines = conf::render(&report);
-        assert!(lines.contains(&format!("\nwal_sync_method = {method} ")), "{lines}");
+        assert!(
+            lines.contains(&format!("\nwal_sync_method = {method} ")),
+            "{lines}"
+        );
         std::fs::write(cluster.data.join("advised.conf"), &lines).unwrap();
         let data = cluster.path("data");
-        assert_eq!(cluster.program("postgres", &["-D", &data, "-C", "wal_sync_method"]), **method);
+        assert_eq!(
+            cluster.program("postgres", &["-D", &data, "-C", "wal_sync_method"]),
+            **method
+        );
         cluster.start();
         assert_eq!(cluster.sql("SHOW wal_sync_method"), **method);
         let (facts, _) = machine.look().judged();
-        assert_eq!(facts.value(&subject, &postgres::WAL_SYNC_METHOD), WalSyncMethod::from_word(method));
+        assert_eq!(
+            facts.value(&subject, &postgres::WAL_SYNC_METHOD),
+            WalSyncMethod::from_word(method)
+        );
         cluster.stop();
     }
 }
@@ -220,9 +311,15 @@ fn side_by_side(report: &Report, before: &str, method: &str, data: &str) {
         .find(|s| s.advice.setting.name == "pg.wal_sync_method");
     let advice = &step.unwrap_or_else(|| panic!("{:?}", report.plans)).advice;
     assert_eq!(advice.change, Change::Set(method.to_owned()));
-    assert_eq!(advice.current.value().map(ToString::to_string).as_deref(), Some(before));
+    assert_eq!(
+        advice.current.value().map(ToString::to_string).as_deref(),
+        Some(before)
+    );
     let source = advice.current.source().unwrap().to_string();
     assert_eq!(source, format!("{data}/advised.conf:1"));
-    let text = text::render(report).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = text::render(report)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     assert!(text.contains(&format!("{before} → {method}")), "{text}");
 }

@@ -1,7 +1,9 @@
-//! The table of servers' settings and all advice of rules, compared with real servers. The table must agree with the
-//! installed release about itself. The release must run with every value that can be advised.
+//! The table of servers' settings and all advice of rules, compared with real servers. The table
+//! must agree with the installed release about itself. The release must run with every value that
+//! can be advised.
 //!
-//! Everything is derived from the rules and the table, so that a new rule or row is tested automatically.
+//! Everything is derived from the rules and the table, so that a new rule or row is tested
+//! automatically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +12,9 @@ use std::path::Path;
 use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
-use walwise_judge::validity::{ChangedBy, Effect, ServerSetting, guard, postgres_value, server_settings};
+use walwise_judge::validity::{
+    ChangedBy, Effect, ServerSetting, guard, postgres_value, server_settings,
+};
 use walwise_model::facts::ServerKind;
 use walwise_model::facts::{FactSet, Subject, catalog};
 use walwise_model::version::Version;
@@ -25,15 +29,25 @@ use crate::support::deadline::CommandInTime as _;
 /// The facts of a server's data directory, with programs its full release too.
 fn look(data: &Path, without_programs: bool) -> FactSet {
     let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
-    let request =
-        Request { target: Some(data.to_owned()), new: true, without_programs, ..Request::default() };
-    Session::look(&host, &request, RuleSet::default(), &mut |_, _| {}).judged().0
+    let request = Request {
+        target: Some(data.to_owned()),
+        new: true,
+        without_programs,
+        ..Request::default()
+    };
+    Session::look(&host, &request, RuleSet::default(), &mut |_, _| {})
+        .judged()
+        .0
 }
 
 /// Every setting that the table knows of some release.
 fn names(of: ServerKind, releases: &[&str]) -> BTreeSet<&'static str> {
     let known = |release: &&str| server_settings(of, &Version::parse(release).unwrap());
-    releases.iter().flat_map(known).map(|setting| setting.name).collect()
+    releases
+        .iter()
+        .flat_map(known)
+        .map(|setting| setting.name)
+        .collect()
 }
 
 /// The facts of an unconfigured cluster equal the table's values for its release.
@@ -49,10 +63,16 @@ fn defaults_that_are_read_are_those_of_the_table() {
         std::fs::write(data.join("postgresql.conf"), "").unwrap();
         let (facts, subject) = (look(&data, true), Subject::cluster(data.to_str().unwrap()));
         let mut compared = 0;
-        for setting in server_settings(ServerKind::Postgres, &Version::parse(&major.to_string()).unwrap()) {
+        for setting in server_settings(
+            ServerKind::Postgres,
+            &Version::parse(&major.to_string()).unwrap(),
+        ) {
             let info = catalog::find(&format!("pg.{}", setting.name));
-            let Some((info, default)) = info.zip(setting.default) else { continue };
-            // What a cluster was made with is no default of its server, and what it works out is not known before.
+            let Some((info, default)) = info.zip(setting.default) else {
+                continue;
+            };
+            // What a cluster was made with is no default of its server, and what it works out is
+            // not known before.
             if setting.changed_by == ChangedBy::Initdb || default == "-1" {
                 continue;
             }
@@ -92,11 +112,29 @@ fn rows(cluster: &Cluster) -> BTreeMap<String, Row> {
         let fields: Vec<String> = line.split('|').map(str::to_owned).collect();
         let [name, context, setting, boot, least, most, words] =
             <[String; 7]>::try_from(fields).expect("seven fields");
-        let words = words.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect();
-        (name, Row { context, setting, boot, least, most, words })
+        let words = words
+            .split(',')
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect();
+        (
+            name,
+            Row {
+                context,
+                setting,
+                boot,
+                least,
+                most,
+                words,
+            },
+        )
     };
     // A value may hold a line break or a bar; none of those that storage decides does.
-    answer.lines().filter(|line| line.split('|').count() == 7).map(row).collect()
+    answer
+        .lines()
+        .filter(|line| line.split('|').count() == 7)
+        .map(row)
+        .collect()
 }
 
 fn changed_by(context: &str) -> ChangedBy {
@@ -113,18 +151,30 @@ fn changed_by(context: &str) -> ChangedBy {
 #[ignore = "needs root and PostgreSQL 15"]
 fn the_table_says_of_this_postgres_what_it_says_of_itself() {
     let cluster = Cluster::new();
-    let version =
-        Version::parse(&cluster.program("postgres", &["--version"]).replace("postgres (PostgreSQL) ", ""));
+    let version = Version::parse(
+        &cluster
+            .program("postgres", &["--version"])
+            .replace("postgres (PostgreSQL) ", ""),
+    );
     let version = version.unwrap();
     let known = server_settings(ServerKind::Postgres, &version);
     // With every default written out the server must come to the same as with nothing written.
-    let written = known.iter().filter(|setting| setting.changed_by != ChangedBy::Initdb);
-    let defaults: String = written.filter_map(|setting| Some(line(setting.name, setting.default?))).collect();
+    let written = known
+        .iter()
+        .filter(|setting| setting.changed_by != ChangedBy::Initdb);
+    let defaults: String = written
+        .filter_map(|setting| Some(line(setting.name, setting.default?)))
+        .collect();
     cluster.append("postgresql.conf", &defaults);
     cluster.start();
     let rows = rows(&cluster);
     let mut wrong = Vec::new();
-    for ServerSetting { name, default, changed_by: says } in &known {
+    for ServerSetting {
+        name,
+        default,
+        changed_by: says,
+    } in &known
+    {
         let Some(row) = rows.get(*name) else {
             wrong.push(format!("{name} is not there"));
             continue;
@@ -134,7 +184,10 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
         }
         let is_default = row.setting == row.boot || *default == Some(row.boot.as_str());
         if default.is_some() && *says != ChangedBy::Initdb && !is_default {
-            wrong.push(format!("{name}: {default:?} is {}, the default is {}", row.setting, row.boot));
+            wrong.push(format!(
+                "{name}: {default:?} is {}, the default is {}",
+                row.setting, row.boot
+            ));
         }
         // Every word that the server has is one that the table has.
         for word in &row.words {
@@ -144,14 +197,22 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
                 wrong.push(format!("{name} = {word}: {ruling:?}"));
             }
         }
-        for number in [&row.least, &row.most].into_iter().filter(|number| !number.is_empty()) {
-            if postgres_value(name, number, &version).effect == Effect::Refused && !number.starts_with('-') {
-                wrong.push(format!("{name} = {number} is refused, and the server takes it"));
+        for number in [&row.least, &row.most]
+            .into_iter()
+            .filter(|number| !number.is_empty())
+        {
+            if postgres_value(name, number, &version).effect == Effect::Refused
+                && !number.starts_with('-')
+            {
+                wrong.push(format!(
+                    "{name} = {number} is refused, and the server takes it"
+                ));
             }
         }
     }
     let here: BTreeSet<&str> = known.iter().map(|setting| setting.name).collect();
-    for name in names(ServerKind::Postgres, &["9.4.21", "12.0", "16.12", "19.0"]).difference(&here) {
+    for name in names(ServerKind::Postgres, &["9.4.21", "12.0", "16.12", "19.0"]).difference(&here)
+    {
         if rows.contains_key(*name) {
             wrong.push(format!("{name} is there"));
         }
@@ -164,16 +225,23 @@ fn the_table_says_of_this_postgres_what_it_says_of_itself() {
 #[ignore = "needs root and PostgreSQL 15"]
 fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_held_back() {
     let cluster = Cluster::new();
-    let (facts, subject) = (look(&cluster.data, false), Subject::cluster(cluster.path("data")));
+    let (facts, subject) = (
+        look(&cluster.data, false),
+        Subject::cluster(cluster.path("data")),
+    );
     let rules = RuleSet::builtin();
     let here = server_settings(ServerKind::Postgres, &Version::parse("15.0").unwrap());
-    // The last of several values for a setting is the one that it runs with; the methods have a test of their own.
+    // The last of several values for a setting is the one that it runs with; the methods have a
+    // test of their own.
     let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
     let mut refused = BTreeSet::new();
     for advised in advised::of("pg", &rules) {
         let name = advised.name;
         // What is chosen when a cluster is made is no line of a configuration file.
-        if here.iter().any(|one| one.name == name && one.changed_by == ChangedBy::Initdb) {
+        if here
+            .iter()
+            .any(|one| one.name == name && one.changed_by == ChangedBy::Initdb)
+        {
             continue;
         }
         for value in advised.values {
@@ -184,10 +252,16 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
             let allowed = guard(advised.spec.setting, &[&value], &facts, &subject);
             let given = format!("{name}={value}");
             let mut command = cluster.command("postgres");
-            let output =
-                command.args(["-D", &cluster.path("data"), "-C", name, "-c", &given]).output_in_time();
+            let output = command
+                .args(["-D", &cluster.path("data"), "-C", name, "-c", &given])
+                .output_in_time();
             let taken = output.status.success();
-            assert_eq!(taken, allowed.is_ok(), "{given}: {allowed:?}; {}", stderr(&output));
+            assert_eq!(
+                taken,
+                allowed.is_ok(),
+                "{given}: {allowed:?}; {}",
+                stderr(&output)
+            );
             if taken {
                 runs_with.insert(name, value);
             } else {
@@ -195,18 +269,28 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
             }
         }
     }
-    let lines: String = runs_with.iter().map(|(name, value)| line(name, value)).collect();
+    let lines: String = runs_with
+        .iter()
+        .map(|(name, value)| line(name, value))
+        .collect();
     cluster.append("postgresql.conf", &lines);
     cluster.start();
     for (name, value) in &runs_with {
         let told = cluster.sql(&format!("SHOW {name}"));
         // -1 lets the server choose.
-        assert!(told == *value || (value == "-1" && !told.is_empty()), "{name}: {told}");
-        let error =
-            cluster.sql(&format!("SELECT error FROM pg_file_settings WHERE name = '{name}' AND NOT applied"));
+        assert!(
+            told == *value || (value == "-1" && !told.is_empty()),
+            "{name}: {told}"
+        );
+        let error = cluster.sql(&format!(
+            "SELECT error FROM pg_file_settings WHERE name = '{name}' AND NOT applied"
+        ));
         assert!(error.is_empty(), "{name}: {error}");
     }
-    assert!(runs_with.len() >= 12 && refused.contains("file_extend_method"), "{runs_with:?} {refused:?}");
+    assert!(
+        runs_with.len() >= 12 && refused.contains("file_extend_method"),
+        "{runs_with:?} {refused:?}"
+    );
 }
 
 #[test]
@@ -227,7 +311,8 @@ fn checksums_are_chosen_as_advised_when_a_cluster_is_made() {
         let words: Vec<&str> = command.split_whitespace().collect();
         cluster.program(words[0], &words[1..]);
         let shown = cluster.program("pg_controldata", &[&new]);
-        let on = |line: &str| line.starts_with("Data page checksum version:") && line.ends_with('1');
+        let on =
+            |line: &str| line.starts_with("Data page checksum version:") && line.ends_with('1');
         assert!(shown.lines().any(on), "{command}: {shown}");
     }
 }
@@ -250,39 +335,68 @@ fn a_mariadb_runs_with_everything_that_a_rule_can_advise_and_is_as_the_table_say
     let directory = tempfile::tempdir().unwrap();
     super::support::run("chmod", &["755", directory.path().to_str().unwrap()]);
     let mut server = Mariadb::beneath(directory.path(), "");
-    let (facts, subject) = (look(&server.data, false), Subject::cluster(server.data.to_str().unwrap()));
+    let (facts, subject) = (
+        look(&server.data, false),
+        Subject::cluster(server.data.to_str().unwrap()),
+    );
     let rules = RuleSet::builtin();
     let mut runs_with: BTreeMap<&str, String> = BTreeMap::new();
     for advised in advised::of("mysql", &rules) {
         for value in advised.values {
             if guard(advised.spec.setting, &[&value], &facts, &subject).is_ok() {
-                assert!(Mariadb::takes(&format!("--{}={value}", advised.name)), "{} = {value}", advised.name);
+                assert!(
+                    Mariadb::takes(&format!("--{}={value}", advised.name)),
+                    "{} = {value}",
+                    advised.name
+                );
                 runs_with.insert(advised.name, value);
             }
         }
     }
     assert!(
-        !Mariadb::takes("--innodb_flush_method=sideways") && !Mariadb::takes("--innodb_use_fdatasync=on")
+        !Mariadb::takes("--innodb_flush_method=sideways")
+            && !Mariadb::takes("--innodb_use_fdatasync=on")
     );
-    let lines: Vec<String> = runs_with.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-    server.write("conf.d/storage.cnf", &format!("[mariadb]\n{}\n", lines.join("\n")));
+    let lines: Vec<String> = runs_with
+        .iter()
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    server.write(
+        "conf.d/storage.cnf",
+        &format!("[mariadb]\n{}\n", lines.join("\n")),
+    );
     server.start();
     for (name, value) in &runs_with {
-        let shown = server.sql(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'")).unwrap();
-        assert_eq!(shown.to_lowercase(), format!("{name}\t{value}").to_lowercase());
+        let shown = server
+            .sql(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))
+            .unwrap();
+        assert_eq!(
+            shown.to_lowercase(),
+            format!("{name}\t{value}").to_lowercase()
+        );
     }
     assert!(runs_with.len() >= 6, "{runs_with:?}");
 
     let release = server.sql("SELECT VERSION()").unwrap();
     let version = Version::parse(&release).unwrap();
-    let (known, variables) = (server_settings(ServerKind::Mariadb, &version), variables(&server));
+    let (known, variables) = (
+        server_settings(ServerKind::Mariadb, &version),
+        variables(&server),
+    );
     let mut wrong = Vec::new();
-    for ServerSetting { name, default, changed_by } in &known {
+    for ServerSetting {
+        name,
+        default,
+        changed_by,
+    } in &known
+    {
         match variables.get(*name) {
             None => wrong.push(format!("{name} is not there")),
             Some((read_only, is)) => {
                 if (*changed_by == ChangedBy::Restart) != *read_only {
-                    wrong.push(format!("{name}: {changed_by:?}, and read-only is {read_only}"));
+                    wrong.push(format!(
+                        "{name}: {changed_by:?}, and read-only is {read_only}"
+                    ));
                 }
                 if default.is_some_and(|default| !default.eq_ignore_ascii_case(is)) {
                     wrong.push(format!("{name}: the default is {is}, not {default:?}"));

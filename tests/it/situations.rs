@@ -1,5 +1,5 @@
-//! Situations that a database administrator meets (`tests/situations.toml`), each a recorded host with the answer of an
-//! expert. What walwise says of each is compared with that answer.
+//! Situations that a database administrator meets (`tests/situations.toml`), each a recorded host
+//! with the answer of an expert. What walwise says of each is compared with that answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -87,7 +87,8 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Whether a fact other than a measurement would decide an open finding. Below a layer that hides the disks there is none.
+/// Whether a fact other than a measurement would decide an open finding. Below a layer that hides
+/// the disks there is none.
 fn waits_for_a_fact(finding: &Value) -> bool {
     let needs = list(&finding["outcome"]["needs"]).iter().flat_map(list);
     let facts: Vec<String> = needs.map(|need| text(&need["fact"])).collect();
@@ -99,20 +100,35 @@ impl Answer {
         let path = host(situation);
         let (_, report) = check_json(&[&situation.target, "--host", &path]);
         let subject = format!("target {}", situation.target);
-        let found = list(&report["verdicts"]).iter().find(|verdict| verdict["target"] == subject.as_str());
-        let verdict = found.unwrap_or_else(|| panic!("{}: no verdict on {subject}", situation.name));
+        let found = list(&report["verdicts"])
+            .iter()
+            .find(|verdict| verdict["target"] == subject.as_str());
+        let verdict =
+            found.unwrap_or_else(|| panic!("{}: no verdict on {subject}", situation.name));
         let sentences = ["sentence", "host_loss", "limits"].map(|part| text(&verdict[part]));
-        let sentences: Vec<String> = sentences.into_iter().filter(|one| !one.is_empty()).collect();
+        let sentences: Vec<String> = sentences
+            .into_iter()
+            .filter(|one| !one.is_empty())
+            .collect();
         let rule = |finding: &Value| text(&finding["rule"]);
-        let heavy = |finding: &&Value| ["critical", "warning"].contains(&text(&finding["level"]).as_str());
-        let steps = list(&report["plans"]).iter().flat_map(|plan| list(&plan["steps"]));
+        let heavy =
+            |finding: &&Value| ["critical", "warning"].contains(&text(&finding["level"]).as_str());
+        let steps = list(&report["plans"])
+            .iter()
+            .flat_map(|plan| list(&plan["steps"]));
         let settings = |keep: bool| {
-            let steps = steps.clone().filter(|step| (step["level"] == "keep") == keep);
+            let steps = steps
+                .clone()
+                .filter(|step| (step["level"] == "keep") == keep);
             // Every report says of these that they stay; an expert need not.
             let always = |step: &&Value| {
-                ["pg.sync-method-in-force", "pg.sync-method-new-default", "mount.options-keep"]
-                    .iter()
-                    .any(|rule| step["rules"] == serde_json::json!([rule]))
+                [
+                    "pg.sync-method-in-force",
+                    "pg.sync-method-new-default",
+                    "mount.options-keep",
+                ]
+                .iter()
+                .any(|rule| step["rules"] == serde_json::json!([rule]))
             };
             let steps = steps.filter(|step| !always(step));
             steps.map(|step| text(&step["advice"]["setting"])).collect()
@@ -137,18 +153,43 @@ impl Answer {
 
     /// Where it differs from what the expert demands.
     fn differences(&self, situation: &Situation) -> Vec<String> {
-        let Situation { verdict, tells, must, must_not, change, keep, open, later, .. } = situation;
+        let Situation {
+            verdict,
+            tells,
+            must,
+            must_not,
+            change,
+            keep,
+            open,
+            later,
+            ..
+        } = situation;
         let mut wrong = Vec::new();
         if self.verdict != *verdict {
-            wrong.push(format!("the verdict is {verdict}, and walwise says {}", self.verdict));
+            wrong.push(format!(
+                "the verdict is {verdict}, and walwise says {}",
+                self.verdict
+            ));
         }
-        for words in tells.iter().filter(|words| !self.sentences.contains(words.as_str())) {
+        for words in tells
+            .iter()
+            .filter(|words| !self.sentences.contains(words.as_str()))
+        {
             wrong.push(format!("`{words}` is not said: {}", self.sentences));
         }
-        for (rule, level) in must.iter().filter(|(rule, level)| self.applies.get(*rule) != Some(level)) {
-            wrong.push(format!("{rule} ({level}) is demanded, and walwise has {:?}", self.applies.get(rule)));
+        for (rule, level) in must
+            .iter()
+            .filter(|(rule, level)| self.applies.get(*rule) != Some(level))
+        {
+            wrong.push(format!(
+                "{rule} ({level}) is demanded, and walwise has {:?}",
+                self.applies.get(rule)
+            ));
         }
-        for rule in must_not.iter().filter(|rule| self.applies.contains_key(*rule)) {
+        for rule in must_not
+            .iter()
+            .filter(|rule| self.applies.contains_key(*rule))
+        {
             wrong.push(format!("{rule} applies"));
         }
         for (what, demanded, is) in [
@@ -157,12 +198,19 @@ impl Answer {
             ("leaves open", open, &self.open),
         ] {
             if demanded != is {
-                wrong.push(format!("the expert {what} {demanded:?}, and walwise {is:?}"));
+                wrong.push(format!(
+                    "the expert {what} {demanded:?}, and walwise {is:?}"
+                ));
             }
         }
         for Later { what, rule } in later {
-            if rule.as_ref().is_some_and(|rule| self.applies.contains_key(rule)) {
-                wrong.push(format!("{rule:?} applies now and belongs into `must`: {what}"));
+            if rule
+                .as_ref()
+                .is_some_and(|rule| self.applies.contains_key(rule))
+            {
+                wrong.push(format!(
+                    "{rule:?} applies now and belongs into `must`: {what}"
+                ));
             }
         }
         wrong
@@ -171,29 +219,55 @@ impl Answer {
 
 /// The target of a recorded host that is one of the situations.
 pub fn target_of(host: &str) -> Option<&'static str> {
-    TABLE.situation.iter().find(|situation| situation.host == host).map(|found| found.target.as_str())
+    TABLE
+        .situation
+        .iter()
+        .find(|situation| situation.host == host)
+        .map(|found| found.target.as_str())
 }
 
 fn host(situation: &Situation) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(&situation.host);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/hosts")
+        .join(&situation.host);
     path.with_extension("host").to_str().unwrap().to_owned()
 }
 
 /// What fails after a move to another release, by name with the reason.
 fn failures(situation: &Situation, to: &str) -> BTreeMap<String, String> {
     let output = walwise()
-        .args(["upgrade", "--host", &host(situation), "--os", to, "--format", "json"])
+        .args([
+            "upgrade",
+            "--host",
+            &host(situation),
+            "--os",
+            to,
+            "--format",
+            "json",
+        ])
         .output_in_time();
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
-    let fails = list(&report["upgrade"]["needs"]).iter().filter(|need| need["answer"] != "works");
-    let why = |need: &Value| list(&need["why"]).iter().map(text).collect::<Vec<_>>().join("; ");
+    let fails = list(&report["upgrade"]["needs"])
+        .iter()
+        .filter(|need| need["answer"] != "works");
+    let why = |need: &Value| {
+        list(&need["why"])
+            .iter()
+            .map(text)
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
     fails.map(|need| (text(&need["name"]), why(need))).collect()
 }
 
 #[test]
 fn every_situation_is_answered_as_an_expert_answers_it() {
-    let numbers: Vec<usize> = TABLE.situation.iter().map(|situation| situation.number).collect();
+    let numbers: Vec<usize> = TABLE
+        .situation
+        .iter()
+        .map(|situation| situation.number)
+        .collect();
     assert_eq!(numbers, (1..=SITUATIONS).collect::<Vec<_>>());
     let mut wrong = Vec::new();
     for situation in &TABLE.situation {
@@ -202,16 +276,38 @@ fn every_situation_is_answered_as_an_expert_answers_it() {
         if let Some(Upgrade { to, fails }) = &situation.upgrade {
             let is = failures(situation, to);
             let as_said = fails.len() == is.len()
-                && fails.iter().all(|(name, words)| is.get(name).is_some_and(|why| why.contains(words)));
+                && fails
+                    .iter()
+                    .all(|(name, words)| is.get(name).is_some_and(|why| why.contains(words)));
             if !as_said {
-                differs.push(format!("after the move to {to} {fails:?} fails, and walwise says {is:?}"));
+                differs.push(format!(
+                    "after the move to {to} {fails:?} fails, and walwise says {is:?}"
+                ));
             }
         }
-        let Situation { number, name, host, expert, .. } = situation;
-        eprintln!("{number}. {name} ({host}): {}. {}", answer.verdict, answer.sentences);
+        let Situation {
+            number,
+            name,
+            host,
+            expert,
+            ..
+        } = situation;
+        eprintln!(
+            "{number}. {name} ({host}): {}. {}",
+            answer.verdict, answer.sentences
+        );
         if !differs.is_empty() {
-            wrong.push(format!("{number}. {name}: {}\nThe expert: {}", differs.join("; "), expert.trim()));
+            wrong.push(format!(
+                "{number}. {name}: {}\nThe expert: {}",
+                differs.join("; "),
+                expert.trim()
+            ));
         }
     }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }

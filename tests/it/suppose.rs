@@ -1,8 +1,9 @@
-//! Assumptions compared with reality: each row of a table assumes a change, then makes it for real, and compares both
-//! machines. An assumption whose consequences are not modelled must have been refused, with the further assumptions
-//! needed.
+//! Assumptions compared with reality: each row of a table assumes a change, then makes it for real,
+//! and compares both machines. An assumption whose consequences are not modelled must have been
+//! refused, with the further assumptions needed.
 //!
-//! Both sides are differences to one earlier report, made by the same code: that of `what_if` and that of `--baseline`.
+//! Both sides are differences to one earlier report, made by the same code: that of `what_if` and
+//! that of `--baseline`.
 
 mod mariadb;
 mod postgres;
@@ -32,16 +33,26 @@ impl Before {
     /// The machine as it is, seen from this target; other tests change what is theirs meanwhile.
     pub fn of(target: &Path, own: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let report = undisturbed(target, || check_json(&[target.to_str().unwrap(), "--no-probe"]).1);
+        let report = undisturbed(target, || {
+            check_json(&[target.to_str().unwrap(), "--no-probe"]).1
+        });
         std::fs::write(directory.path().join("before.json"), report.to_string()).unwrap();
-        Self { directory, target: target.to_owned(), own: own.iter().map(|&name| name.to_owned()).collect() }
+        Self {
+            directory,
+            target: target.to_owned(),
+            own: own.iter().map(|&name| name.to_owned()).collect(),
+        }
     }
 
     /// The differences under assumptions.
     pub fn supposing(&self, assumed: &[String]) -> Result<Different, String> {
         let assume = assumed.iter().flat_map(|one| ["--assume", one]);
         let mut command = walwise();
-        command.arg("check").arg(&self.target).args(["--no-probe", "-v", "--format", "json"]).args(assume);
+        command
+            .arg("check")
+            .arg(&self.target)
+            .args(["--no-probe", "-v", "--format", "json"])
+            .args(assume);
         let mut refusal = None;
         let report = undisturbed(&self.target, || {
             let output = command.output_in_time();
@@ -63,15 +74,20 @@ impl Before {
         self.different(&undisturbed(&self.target, || check_json(&arguments).1)["baseline"])
     }
 
-    /// Everything of what is the test's own and of the host, but what moves by itself, such as free space, and what other tests
-    /// decide: with whom a disk is shared, and which tools are in sight.
+    /// Everything of what is the test's own and of the host, but what moves by itself, such as free
+    /// space, and what other tests decide: with whom a disk is shared, and which tools are in
+    /// sight.
     fn different(&self, difference: &Value) -> Different {
         let own = |subject: &Value| {
             let subject = subject.as_str().unwrap();
             subject == "host" || self.own.iter().any(|name| subject.ends_with(name))
         };
-        let list =
-            |name: &str| difference[name].as_array().unwrap_or_else(|| panic!("{name}: {difference}")).iter();
+        let list = |name: &str| {
+            difference[name]
+                .as_array()
+                .unwrap_or_else(|| panic!("{name}: {difference}"))
+                .iter()
+        };
         let stays = |change: &&Value| {
             let fact = change["fact"].as_str().unwrap();
             own(&change["subject"])
@@ -86,21 +102,36 @@ impl Before {
         });
         let changed = |finding: &&Value| own(&finding["subject"]) && finding["class"] != "same";
         let findings = list("findings").filter(changed).map(|finding| {
-            let now = [&finding["class"], &finding["now"]["level"], &finding["now"]["applies"]];
-            (format!("{} on {}", finding["rule"], finding["subject"]), format!("{now:?}"))
+            let now = [
+                &finding["class"],
+                &finding["now"]["level"],
+                &finding["now"]["applies"],
+            ];
+            (
+                format!("{} on {}", finding["rule"], finding["subject"]),
+                format!("{now:?}"),
+            )
         });
         let verdicts = list("verdicts").filter(|verdict| own(&verdict["target"]));
-        let verdicts =
-            verdicts.map(|verdict| (format!("verdict of {}", verdict["target"]), verdict["now"].to_string()));
+        let verdicts = verdicts.map(|verdict| {
+            (
+                format!("verdict of {}", verdict["target"]),
+                verdict["now"].to_string(),
+            )
+        });
         facts.chain(findings).chain(verdicts).collect()
     }
 }
 
 /// Facts that a server's counters show once it has run for a while.
-const COUNTED: [&str; 3] = ["mysql.recovery_least", "mysql.redo_lasts", "mysql.redo_rate"];
+const COUNTED: [&str; 3] = [
+    "mysql.recovery_least",
+    "mysql.redo_lasts",
+    "mysql.redo_rate",
+];
 
-/// A report in which is known what database servers have on the target: while one starts elsewhere, it may be anything. No
-/// report at all is one, too.
+/// A report in which is known what database servers have on the target: while one starts elsewhere,
+/// it may be anything. No report at all is one, too.
 fn undisturbed(target: &Path, mut look: impl FnMut() -> Value) -> Value {
     let subject = format!("target {}", target.display());
     let mut report = Value::Null;
@@ -126,7 +157,10 @@ pub fn hold(row: &str, before: &Before, assumed: &[String], make: impl FnOnce())
     make();
     match supposed {
         Err(said) => {
-            assert!(said.contains("assume ") || said.contains("not modelled"), "{row}: {said}");
+            assert!(
+                said.contains("assume ") || said.contains("not modelled"),
+                "{row}: {said}"
+            );
             Came::Refused
         }
         Ok(supposed) => {
@@ -134,7 +168,9 @@ pub fn hold(row: &str, before: &Before, assumed: &[String], make: impl FnOnce())
             assert!(!real.is_empty(), "{row}: nothing changed");
             let only = |a: &Different, b: &Different| {
                 let rest = a.iter().filter(|(what, is)| b.get(*what) != Some(is));
-                rest.map(|(what, is)| format!("\n    {what}: {is}")).collect::<Vec<_>>().concat()
+                rest.map(|(what, is)| format!("\n    {what}: {is}"))
+                    .collect::<Vec<_>>()
+                    .concat()
             };
             assert!(
                 supposed == real,

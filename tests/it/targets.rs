@@ -1,4 +1,5 @@
-//! Targets on real file systems: the mount of a directory, the meaning of a device, the properties of a directory.
+//! Targets on real file systems: the mount of a directory, the meaning of a device, the properties
+//! of a directory.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +14,12 @@ use super::support::run;
 
 fn scan(target: &Path) -> FactSet {
     let host = LiveHost::asking_through(PathBuf::from(env!("CARGO_BIN_EXE_walwise")));
-    let request =
-        Request { target: Some(target.to_owned()), new: true, without_programs: true, ..Request::default() };
+    let request = Request {
+        target: Some(target.to_owned()),
+        new: true,
+        without_programs: true,
+        ..Request::default()
+    };
     run_all(&host, &request, &mut |_, _| {})
 }
 
@@ -36,15 +41,31 @@ fn a_new_directory_a_link_and_a_device_lead_to_the_same_file_system() {
         "{:?}",
         facts.warnings()
     );
-    assert_eq!(facts.resolve(&created, Scope::Mount), Some(Subject::mount(disk.path())));
-    assert_eq!(facts.resolve(&created, Scope::Device), Some(Subject::device(disk.disk.name())));
+    assert_eq!(
+        facts.resolve(&created, Scope::Mount),
+        Some(Subject::mount(disk.path()))
+    );
+    assert_eq!(
+        facts.resolve(&created, Scope::Device),
+        Some(Subject::device(disk.disk.name()))
+    );
 
     let facts = scan(Path::new(&disk.disk.device));
     let mounted = subject(&disk.point);
-    assert_eq!(facts.value(&mounted, &target::KIND), Some(target::TargetKind::Directory));
-    assert_eq!(facts.value(&mounted, &target::EMPTY), Some(true), "lost+found is nothing");
+    assert_eq!(
+        facts.value(&mounted, &target::KIND),
+        Some(target::TargetKind::Directory)
+    );
+    assert_eq!(
+        facts.value(&mounted, &target::EMPTY),
+        Some(true),
+        "lost+found is nothing"
+    );
     assert!(
-        facts.warnings().iter().any(|note| matches!(note, Note::Target(TargetNote::MountPoint { .. }))),
+        facts
+            .warnings()
+            .iter()
+            .any(|note| matches!(note, Note::Target(TargetNote::MountPoint { .. }))),
         "{:?}",
         facts.warnings()
     );
@@ -69,8 +90,17 @@ fn the_flag_of_a_btrfs_directory_is_seen_and_inherited_by_what_is_to_be_created(
     let disk = btrfs("");
     let marked = disk.dir("marked");
     run("chattr", &["+C", marked.to_str().unwrap()]);
-    for (path, nocow) in [(marked.clone(), true), (marked.join("new"), true), (disk.dir("plain"), false)] {
+    for (path, nocow) in [
+        (marked.clone(), true),
+        (marked.join("new"), true),
+        (disk.dir("plain"), false),
+    ] {
         let facts = scan(&path);
-        assert_eq!(facts.value(&subject(&path), &target::NOCOW), Some(nocow), "{}", path.display());
+        assert_eq!(
+            facts.value(&subject(&path), &target::NOCOW),
+            Some(nocow),
+            "{}",
+            path.display()
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Advice that was right ten years ago and is wrong today (`tests/traps.toml`). For each, the whole program must not
-//! give it on certain machines, and states the present rule instead.
+//! Advice that was right ten years ago and is wrong today (`tests/traps.toml`). For each, the whole
+//! program must not give it on certain machines, and states the present rule instead.
 
 use std::collections::BTreeSet;
 
@@ -79,7 +79,9 @@ struct Row {
 }
 
 fn traps() -> Vec<Trap> {
-    toml::from_str::<Table>(TEXT).unwrap_or_else(|error| panic!("{error}")).trap
+    toml::from_str::<Table>(TEXT)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .trap
 }
 
 impl Case {
@@ -114,8 +116,16 @@ impl Case {
             .filter(|finding| finding.outcome == Outcome::Applies)
             .map(|finding| finding.rule.as_str())
             .collect();
-        let known: BTreeSet<&str> = report.rules.iter().map(|tally| tally.rule.as_str()).collect();
-        for rule in self.says.iter().filter(|rule| !applying.contains(rule.as_str())) {
+        let known: BTreeSet<&str> = report
+            .rules
+            .iter()
+            .map(|tally| tally.rule.as_str())
+            .collect();
+        for rule in self
+            .says
+            .iter()
+            .filter(|rule| !applying.contains(rule.as_str()))
+        {
             problems.push(format!("{rule} does not apply"));
         }
         for rule in &self.silent {
@@ -133,26 +143,57 @@ impl Case {
                 problems.push(format!("{rule} does not say: {words}"));
             }
         }
-        let steps = report.plans.iter().flat_map(|plan| &plan.steps).map(|step| &step.advice);
-        let options = report.plans.iter().flat_map(|plan| &plan.options).map(|step| &step.advice);
+        let steps = report
+            .plans
+            .iter()
+            .flat_map(|plan| &plan.steps)
+            .map(|step| &step.advice);
+        let options = report
+            .plans
+            .iter()
+            .flat_map(|plan| &plan.options)
+            .map(|step| &step.advice);
         let found = report.findings.iter().flat_map(|finding| &finding.advice);
-        let everything: BTreeSet<String> =
-            steps.clone().chain(options).chain(found).flat_map(words).collect();
+        let everything: BTreeSet<String> = steps
+            .clone()
+            .chain(options)
+            .chain(found)
+            .flat_map(words)
+            .collect();
         let steps: BTreeSet<String> = steps.flat_map(words).collect();
         problems.extend(
-            self.never.iter().filter(|word| everything.contains(*word)).map(|w| format!("advises {w}")),
+            self.never
+                .iter()
+                .filter(|word| everything.contains(*word))
+                .map(|w| format!("advises {w}")),
         );
-        problems.extend(self.only_option.iter().filter(|w| steps.contains(*w)).map(|w| format!("plans {w}")));
+        problems.extend(
+            self.only_option
+                .iter()
+                .filter(|w| steps.contains(*w))
+                .map(|w| format!("plans {w}")),
+        );
         // Where there is no script, none does it.
         let script = script::render(&report).unwrap_or_default();
-        let active = script.lines().filter(|line| !line.trim_start().starts_with('#')).collect::<String>();
-        for value in self.never.iter().filter_map(|word| word.split_once(": ")).map(|(_, value)| value) {
+        let active = script
+            .lines()
+            .filter(|line| !line.trim_start().starts_with('#'))
+            .collect::<String>();
+        for value in self
+            .never
+            .iter()
+            .filter_map(|word| word.split_once(": "))
+            .map(|(_, value)| value)
+        {
             if value.len() > 8 && active.contains(value) {
                 problems.push(format!("the script does {value}"));
             }
         }
         if let Some(wanted) = &self.verdict {
-            let seen = report.verdicts.first().map(|verdict| verdict.standing.word());
+            let seen = report
+                .verdicts
+                .first()
+                .map(|verdict| verdict.standing.word());
             if seen != Some(wanted) {
                 problems.push(format!("the verdict is {seen:?} and not {wanted}"));
             }
@@ -163,21 +204,38 @@ impl Case {
 
 /// The values that a piece of advice sets or adds, each as `SETTING: value`.
 fn words(advice: &Advice) -> Vec<String> {
-    advice.change.values().iter().map(|value| format!("{}: {value}", advice.setting)).collect()
+    advice
+        .change
+        .values()
+        .iter()
+        .map(|value| format!("{}: {value}", advice.setting))
+        .collect()
 }
 
 impl Row {
     fn effect(&self) -> &'static str {
         let list = |text: &str| -> Vec<String> {
-            text.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+            text.split(',')
+                .filter(|word| !word.is_empty())
+                .map(str::to_owned)
+                .collect()
         };
         let backports = self.vendor.starts_with("el") || self.vendor == "sles";
-        let kernel = Version::parse(&self.kernel).unwrap().with_backports(backports);
+        let kernel = Version::parse(&self.kernel)
+            .unwrap()
+            .with_backports(backports);
         if self.fs == "scheduler" {
-            return scheduler(&self.options, &kernel, &self.vendor).effect.word();
+            return scheduler(&self.options, &kernel, &self.vendor)
+                .effect
+                .word();
         }
-        let rulings =
-            mount_options(&self.fs, &list(&self.options), &list(&self.mounted), &kernel, &self.vendor);
+        let rulings = mount_options(
+            &self.fs,
+            &list(&self.options),
+            &list(&self.mounted),
+            &kernel,
+            &self.vendor,
+        );
         rulings.last().unwrap().effect.word()
     }
 }
@@ -189,7 +247,9 @@ fn no_old_advice_is_given() {
         let number = trap.number;
         for (index, case) in trap.case.iter().enumerate() {
             let said = case.problems().into_iter();
-            problems.extend(said.map(|problem| format!("trap {number}, case {}: {problem}", index + 1)));
+            problems.extend(
+                said.map(|problem| format!("trap {number}, case {}: {problem}", index + 1)),
+            );
         }
         for row in &trap.row {
             let is = row.effect();
@@ -210,7 +270,11 @@ fn every_trap_is_shown_or_has_a_reason() {
     let numbers: Vec<usize> = traps.iter().map(|trap| trap.number).collect();
     assert_eq!(numbers, (1..=TRAPS).collect::<Vec<_>>());
     for trap in &traps {
-        assert!(trap.naive.ends_with('.') && trap.right.ends_with('.'), "trap {}", trap.number);
+        assert!(
+            trap.naive.ends_with('.') && trap.right.ends_with('.'),
+            "trap {}",
+            trap.number
+        );
         let shown = !trap.case.is_empty() || !trap.row.is_empty() || !trap.tests.is_empty();
         assert!(
             shown != trap.not_applicable.is_some(),
@@ -218,7 +282,13 @@ fn every_trap_is_shown_or_has_a_reason() {
             trap.number
         );
         for case in &trap.case {
-            let checks = [&case.says, &case.silent, &case.tells, &case.never, &case.only_option];
+            let checks = [
+                &case.says,
+                &case.silent,
+                &case.tells,
+                &case.never,
+                &case.only_option,
+            ];
             let checked = checks.iter().any(|list| !list.is_empty()) || case.verdict.is_some();
             assert!(checked, "a case of trap {} shows nothing", trap.number);
         }
@@ -231,11 +301,19 @@ fn the_tests_that_are_named_exist() {
         for test in &trap.tests {
             let (file, name) = test.split_once(": ").expect("file: test");
             let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
-            let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
-            let before = text.split_once(&format!("fn {name}(")).map(|(before, _)| before);
-            let above = before.and_then(|before| before.rsplit_once("#[test]")).map(|(_, above)| above);
-            let attributes =
-                |above: &str| above.lines().all(|l| l.trim().is_empty() || l.trim().starts_with("#["));
+            let text =
+                std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"));
+            let before = text
+                .split_once(&format!("fn {name}("))
+                .map(|(before, _)| before);
+            let above = before
+                .and_then(|before| before.rsplit_once("#[test]"))
+                .map(|(_, above)| above);
+            let attributes = |above: &str| {
+                above
+                    .lines()
+                    .all(|l| l.trim().is_empty() || l.trim().starts_with("#["))
+            };
             assert!(above.is_some_and(attributes), "{test}");
         }
     }

@@ -27,7 +27,10 @@ fn equal_candidates_hardly_ever_have_a_winner() {
     for machine in Machine::ALL {
         let found = tally(machine, &[0.0; 4], TRIALS, 33);
         winners += found.winners;
-        assert!(found.outside * 20 <= found.intervals, "{machine:?}: {found:?}");
+        assert!(
+            found.outside * 20 <= found.intervals,
+            "{machine:?}: {found:?}"
+        );
         assert_eq!(found.missed, 0, "{machine:?}: each of them is the best");
     }
     assert!(winners * 20 <= TRIALS * Machine::ALL.len(), "{winners}");
@@ -37,7 +40,10 @@ fn equal_candidates_hardly_ever_have_a_winner() {
 fn the_set_holds_the_best_or_one_near_it() {
     for machine in Machine::ALL {
         let found = tally(machine, &[0.0, 0.03, -0.08, -0.15], TRIALS, 33);
-        assert!(found.missed * 20 <= TRIALS && found.wrong * 20 <= TRIALS, "{machine:?}: {found:?}");
+        assert!(
+            found.missed * 20 <= TRIALS && found.wrong * 20 <= TRIALS,
+            "{machine:?}: {found:?}"
+        );
     }
 }
 
@@ -45,7 +51,11 @@ fn the_set_holds_the_best_or_one_near_it() {
 fn a_planted_difference_is_found() {
     for (machine, at_least) in [(Machine::Calm, 55), (Machine::Drift, 50)] {
         let found = tally(machine, &[0.0, 0.0, 0.14, 0.0], TRIALS, 62);
-        assert!(found.found >= at_least, "{machine:?}: {} of {TRIALS}", found.found);
+        assert!(
+            found.found >= at_least,
+            "{machine:?}: {} of {TRIALS}",
+            found.found
+        );
     }
 }
 
@@ -54,7 +64,9 @@ fn a_trial_that_ends_early_says_so() {
     let contest = at_its_end(Machine::Throttling, 1, &[0.0, 0.0], 7);
     assert_eq!(contest.outcome(), TrialOutcome::TooFew);
     let contest = at_its_end(Machine::Neighbour, 1, &[0.0, 0.0], 13);
-    assert!(contest.outcome().is_open() && contest.blocks_needed().is_some_and(|blocks| blocks > 13));
+    assert!(
+        contest.outcome().is_open() && contest.blocks_needed().is_some_and(|blocks| blocks > 13)
+    );
 }
 
 fn trial(directory: &Path, words: &[&str]) -> Output {
@@ -76,7 +88,10 @@ fn roomy() -> Mounted {
 fn nothing_is_tried_without_a_word() {
     let directory = tempfile::tempdir().unwrap();
     refused(&directory.path().join("absent"), &["--yes"]);
-    refused(directory.path(), &["--candidates", "ext4-nobarrier,xfs", "--force"]);
+    refused(
+        directory.path(),
+        &["--candidates", "ext4-nobarrier,xfs", "--force"],
+    );
     refused(directory.path(), &["--force", "--size", "320"]);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
 }
@@ -101,7 +116,11 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
         "--seconds",
         "0.1",
     ];
-    let words = [&words[..], &["--candidates", candidates, "--format", "json"]].concat();
+    let words = [
+        &words[..],
+        &["--candidates", candidates, "--format", "json"],
+    ]
+    .concat();
     let mut output = trial(&directory, &words);
     // Another test may have told a loop device that it has no cache, and that outlives its file.
     for _ in 0..5 {
@@ -121,12 +140,21 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
         assert!(!cell.samples.is_empty(), "{cell:?}");
     }
     // A busy machine may end no commit in a load of a tenth of a second.
-    let samples = record.blocks.iter().flat_map(|block| &block.cells).flat_map(|cell| &cell.samples);
+    let samples = record
+        .blocks
+        .iter()
+        .flat_map(|block| &block.cells)
+        .flat_map(|cell| &cell.samples);
     assert!(samples.map(|sample| sample.commits).sum::<u64>() > 100);
-    assert_eq!(record.ranked(), [0, 2, 3], "what sends no flushes is not ranked");
+    assert_eq!(
+        record.ranked(),
+        [0, 2, 3],
+        "what sends no flushes is not ranked"
+    );
     let told = tell(&record);
     assert!(
-        told.text().contains("Too few blocks to say anything") && told.markdown().contains("| candidate |")
+        told.text().contains("Too few blocks to say anything")
+            && told.markdown().contains("| candidate |")
     );
     assert_eq!(kills::loops(&directory), Vec::<String>::new());
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
@@ -143,10 +171,18 @@ fn what_somebody_made_of_it_is_refused_or_told(record: &TrialRecord) {
     let mut long = record.clone();
     let cells = long.blocks[0].cells.clone();
     long.blocks[0].cells.extend(cells);
-    assert!(again(&long).unwrap_err().contains("blocks as no trial makes them"));
+    assert!(
+        again(&long)
+            .unwrap_err()
+            .contains("blocks as no trial makes them")
+    );
     let mut never = record.clone();
     never.blocks[0].cells[0].samples[0].seconds = -1e308;
-    assert!(again(&never).unwrap_err().contains("blocks as no trial makes them"));
+    assert!(
+        again(&never)
+            .unwrap_err()
+            .contains("blocks as no trial makes them")
+    );
     let mut large = record.clone();
     large.bytes = u64::MAX;
     for block in &mut large.blocks {
@@ -166,9 +202,25 @@ fn real_trials_keep_their_record_when_nothing_can_be_printed() {
     let disk = roomy();
     let (own, kept) = (disk.dir("own"), tempfile::tempdir().unwrap());
     let file = kept.path().join("trial.json");
-    let words = ["--size", "320", "--writes", "1", "--clients", "1", "--seconds", "0.1"];
+    let words = [
+        "--size",
+        "320",
+        "--writes",
+        "1",
+        "--clients",
+        "1",
+        "--seconds",
+        "0.1",
+    ];
     let output = Command::new(env!("CARGO_BIN_EXE_walwise"))
-        .args(["trial", "--yes", "--force", "--candidates", "ext4,xfs", "--record"])
+        .args([
+            "trial",
+            "--yes",
+            "--force",
+            "--candidates",
+            "ext4,xfs",
+            "--record",
+        ])
         .arg(&file)
         .args(words)
         .arg(&own)
@@ -179,8 +231,14 @@ fn real_trials_keep_their_record_when_nothing_can_be_printed() {
         .unwrap()
         .output_in_time();
     let why = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(1) && why.contains("standard output"), "{why}");
-    assert!(TrialRecord::parse(&std::fs::read_to_string(&file).unwrap()).is_ok(), "{why}");
+    assert!(
+        output.status.code() == Some(1) && why.contains("standard output"),
+        "{why}"
+    );
+    assert!(
+        TrialRecord::parse(&std::fs::read_to_string(&file).unwrap()).is_ok(),
+        "{why}"
+    );
 }
 
 /// Whoever started it may be stopped, and still it ends.
@@ -190,7 +248,16 @@ fn real_trials_end_by_themselves_when_nobody_minds_them() {
     use nix::sys::signal::{Signal, kill};
     let disk = roomy();
     let own = disk.dir("own");
-    let words = ["--size", "320", "--budget", "5s", "--clients", "1", "--candidates", "ext4,xfs"];
+    let words = [
+        "--size",
+        "320",
+        "--budget",
+        "5s",
+        "--clients",
+        "1",
+        "--candidates",
+        "ext4,xfs",
+    ];
     let mut outer = Command::new(env!("CARGO_BIN_EXE_walwise"))
         .args(["trial", "--yes", "--force"])
         .args(words)
@@ -220,7 +287,11 @@ fn refused(place: &Path, words: &[&str]) -> String {
     let output = trial(place, words);
     let why = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{}: {why}", place.display());
-    assert!(!why.is_empty() && output.stdout.is_empty(), "{}: {why}", place.display());
+    assert!(
+        !why.is_empty() && output.stdout.is_empty(),
+        "{}: {why}",
+        place.display()
+    );
     why
 }
 
@@ -228,7 +299,10 @@ fn refused(place: &Path, words: &[&str]) -> String {
 #[ignore = "needs root: loop devices"]
 fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     let disk = roomy();
-    let (own, sure) = (disk.dir("own"), ["--yes", "--force", "--size", "320", "--budget", "1s"]);
+    let (own, sure) = (
+        disk.dir("own"),
+        ["--yes", "--force", "--size", "320", "--budget", "1s"],
+    );
     let why = refused(&own, &["--force", "--size", "320"]);
     for says in [
         "it writes a loop file of",
@@ -244,10 +318,13 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
 
     let theirs = disk.dir("theirs");
     chown(&theirs, Some(65_534), None).unwrap();
-    assert!(refused(&theirs, &sure).contains("belongs to uid 65534, who could replace the directory"));
+    assert!(
+        refused(&theirs, &sure).contains("belongs to uid 65534, who could replace the directory")
+    );
     let below = disk.dir("theirs/below");
     assert!(refused(&below, &sure).contains("belongs to uid 65534"));
-    // With a name of its own there, `#INODE (deleted)`, anybody could have root's mount(8) take another file for ours.
+    // With a name of its own there, `#INODE (deleted)`, anybody could have root's mount(8) take
+    // another file for ours.
     let shared = disk.dir("sticky");
     std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o1777)).unwrap();
     assert!(refused(&shared, &sure).contains("other users can write to"));
@@ -258,16 +335,28 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     std::fs::write(database.join("PG_VERSION"), "15\n").unwrap();
     assert!(refused(&database, &sure).contains("belongs to a database"));
     // A loop device has no serial number, so nobody can name it.
-    for words in [&sure[..], &["--erase", "S1", "--force"], &["--erase", "S1", "--clear"]] {
+    for words in [
+        &sure[..],
+        &["--erase", "S1", "--force"],
+        &["--erase", "S1", "--clear"],
+    ] {
         let why = refused(Path::new(&disk.disk.device), words);
-        assert!(why.contains("has neither a serial number nor a WWN of its own"), "{why}");
+        assert!(
+            why.contains("has neither a serial number nor a WWN of its own"),
+            "{why}"
+        );
     }
-    assert!(refused(&own, &["--erase", "S1", "--yes"]).contains("--erase and --clear apply only to a disk"));
+    assert!(
+        refused(&own, &["--erase", "S1", "--yes"])
+            .contains("--erase and --clear apply only to a disk")
+    );
     assert!(refused(&own, &["--clear"]).contains("is for a disk"));
     for node in ["/dev/null", "/dev/absent", "/dev/stdin"] {
         let why = refused(Path::new(node), &["--erase", "S1"]);
         assert!(
-            ["is not a block device", "cannot open", "is a link"].iter().any(|says| why.contains(says)),
+            ["is not a block device", "cannot open", "is a link"]
+                .iter()
+                .any(|says| why.contains(says)),
             "{why}"
         );
     }
@@ -290,9 +379,15 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
 fn real_trials_end_when_their_time_is_over() {
     let disk = roomy();
     let own = disk.dir("own");
-    let output = trial(&own, &["--yes", "--force", "--size", "320", "--budget", "1s"]);
+    let output = trial(
+        &own,
+        &["--yes", "--force", "--size", "320", "--budget", "1s"],
+    );
     let why = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{why}");
+    assert!(
+        output.status.code() == Some(1) && output.stdout.is_empty(),
+        "{why}"
+    );
     assert!(why.contains("name a longer --budget"), "{why}");
     assert_eq!(kills::loops(&own), Vec::<String>::new());
 }
@@ -312,9 +407,24 @@ fn real_trials_begin_only_when_yes_is_typed() {
 
 /// A trial on a terminal, as soon as its screen has shown a whole block.
 fn on_a_screen(own: &Path, record: &Path) -> Pty {
-    let words = ["--size", "320", "--clients", "1", "--seconds", "0.1", "--candidates", "ext4,xfs"];
+    let words = [
+        "--size",
+        "320",
+        "--clients",
+        "1",
+        "--seconds",
+        "0.1",
+        "--candidates",
+        "ext4,xfs",
+    ];
     let paths = [own, record].map(|path| path.to_str().unwrap());
-    let mut pty = Pty::walwise(&[&["trial", "--force", "--record", paths[1], paths[0]], &words[..]].concat());
+    let mut pty = Pty::walwise(
+        &[
+            &["trial", "--force", "--record", paths[1], paths[0]],
+            &words[..],
+        ]
+        .concat(),
+    );
     pty.until_shown("type yes to start");
     pty.press("yes\r");
     let first = pty.until_shown("first look after 10 blocks");
@@ -335,7 +445,10 @@ fn real_trials_have_a_screen_and_q_ends_them_with_what_holds() {
     let mut pty = on_a_screen(&own, &file);
     pty.press("q");
     pty.ends(0);
-    assert!(pty.written().contains("stopped before its end"), "the report follows on the usual screen");
+    assert!(
+        pty.written().contains("stopped before its end"),
+        "the report follows on the usual screen"
+    );
     let record = TrialRecord::parse(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert!(record.ending == Ending::Stopped && !record.blocks.is_empty());
     assert_eq!(kills::loops(&own), Vec::<String>::new());
@@ -353,7 +466,10 @@ fn real_trials_give_the_terminal_back_on_signals() {
     let mut pty = on_a_screen(&own, &kept.path().join("term.json"));
     pty.resize(100, 30);
     pty.until("the whole width", |screen| {
-        screen.rows(0, 100).nth(2).is_some_and(|rule| rule.chars().count() == 100)
+        screen
+            .rows(0, 100)
+            .nth(2)
+            .is_some_and(|rule| rule.chars().count() == 100)
     });
     pty.signal(Signal::SIGTERM);
     pty.ends(143);
@@ -366,7 +482,14 @@ fn real_trials_give_the_terminal_back_on_signals() {
 fn real_trials_say_what_they_are_not_allowed() {
     let disk = roomy();
     let own = disk.dir("own");
-    let walwise = [env!("CARGO_BIN_EXE_walwise"), "trial", "--yes", "--force", "--size", "320"];
+    let walwise = [
+        env!("CARGO_BIN_EXE_walwise"),
+        "trial",
+        "--yes",
+        "--force",
+        "--size",
+        "320",
+    ];
     let output = Command::new("setpriv")
         .args(["--bounding-set", "-sys_admin"])
         .args(walwise)
@@ -374,7 +497,10 @@ fn real_trials_say_what_they_are_not_allowed() {
         .stdin(Stdio::null())
         .output_in_time();
     let why = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.code() == Some(1) && why.contains("cannot create namespaces"), "{why}");
+    assert!(
+        output.status.code() == Some(1) && why.contains("cannot create namespaces"),
+        "{why}"
+    );
 }
 
 #[test]
@@ -385,7 +511,10 @@ fn real_trials_beside_a_running_postgres_server_are_refused() {
     let cluster = Cluster::beneath(&home, &home);
     cluster.start();
     let why = refused(&own, &["--yes", "--size", "320"]);
-    assert!(why.contains("of a database server is on the same disk") && why.contains("--force"), "{why}");
+    assert!(
+        why.contains("of a database server is on the same disk") && why.contains("--force"),
+        "{why}"
+    );
     assert_eq!(kills::loops(&own), Vec::<String>::new());
 }
 

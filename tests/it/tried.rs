@@ -1,5 +1,5 @@
-//! What records of trials change on recorded machines: never a verdict, a critical finding or advice that can lose data, and
-//! from elsewhere nothing at all.
+//! What records of trials change on recorded machines: never a verdict, a critical finding or
+//! advice that can lose data, and from elsewhere nothing at all.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,10 @@ fn grave(report: &Report) -> String {
     let loses = |finding: &&Finding| {
         finding.level == Level::Critical
             || !finding.held_back.is_empty()
-            || finding.advice.iter().any(|advice| advice.risk == Risk::DataLossIfWrong)
+            || finding
+                .advice
+                .iter()
+                .any(|advice| advice.risk == Risk::DataLossIfWrong)
     };
     let findings: Vec<&Finding> = report.findings.iter().filter(loses).collect();
     format!("{findings:#?}\n{:#?}", report.verdicts)
@@ -62,7 +65,10 @@ fn grave(report: &Report) -> String {
 fn session(facts: FactSet, records: Vec<TrialRecord>) -> Session {
     let mut session = Session::new(facts, RuleSet::builtin(), true);
     session.traced = false;
-    session.trials = records.into_iter().map(|record| ("t.json".to_owned(), record)).collect();
+    session.trials = records
+        .into_iter()
+        .map(|record| ("t.json".to_owned(), record))
+        .collect();
     session
 }
 
@@ -76,19 +82,42 @@ fn a_trial_changes_nothing_grave_on_its_own_disk_and_nothing_at_all_elsewhere() 
         let without = session(read.clone(), Vec::new()).report();
         let elsewhere = record(["ext4", "xfs"], &StackFingerprint::default());
         let with = session(read.clone(), vec![elsewhere]).report();
-        assert_eq!(with.findings, without.findings, "{}: from elsewhere", file.display());
+        assert_eq!(
+            with.findings,
+            without.findings,
+            "{}: from elsewhere",
+            file.display()
+        );
         let targets: Vec<Subject> = read.subjects(Scope::Target).cloned().collect();
-        let pairs = [["ext4", "xfs"], ["xfs", "ext4"], ["ext4", "btrfs"], ["xfs", "btrfs-nocow"]];
+        let pairs = [
+            ["ext4", "xfs"],
+            ["xfs", "ext4"],
+            ["ext4", "btrfs"],
+            ["xfs", "btrfs-nocow"],
+        ];
         for (target, candidates) in targets.iter().zip(pairs.iter().cycle()).take(1) {
             let mut own = record(*candidates, &StackFingerprint::from_facts(&read, target));
             if target.name().starts_with("/dev/") {
                 own.extent = ExtentKind::Disk;
             }
             let with = session(read.clone(), vec![own]).report();
-            assert_eq!(grave(&with), grave(&without), "{}: {target}", file.display());
+            assert_eq!(
+                grave(&with),
+                grave(&without),
+                "{}: {target}",
+                file.display()
+            );
             let notes: Vec<String> = with.warnings.iter().map(Note::to_string).collect();
-            here += usize::from(notes.iter().any(|note| note.contains("rules may use the result")));
-            for finding in with.findings.into_iter().filter(|finding| !without.findings.contains(finding)) {
+            here += usize::from(
+                notes
+                    .iter()
+                    .any(|note| note.contains("rules may use the result")),
+            );
+            for finding in with
+                .findings
+                .into_iter()
+                .filter(|finding| !without.findings.contains(finding))
+            {
                 let own = finding.rule.starts_with("trial.") || TIED.contains(&&*finding.rule);
                 assert!(own, "{}: {finding:#?}", file.display());
                 changed.insert(finding.rule);

@@ -1,5 +1,5 @@
-//! The facts about mount units and lines of fstab equal systemd's own result: its generator and its merging of
-//! drop-ins, over the same files below a root of their own.
+//! The facts about mount units and lines of fstab equal systemd's own result: its generator and its
+//! merging of drop-ins, over the same files below a root of their own.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,18 +30,37 @@ const UNIT: (&str, &str) = ("etc/systemd/system/srv-pg.mount", MAIN);
 const LINE: &str = "/dev/sdb1 /srv/pg ext4 noatime,errors=remount-ro 0 2\n";
 
 const SETS: [Set; 25] = [
-    Set { what: "a unit alone", fstab: "", files: &[UNIT], links: &[] },
-    Set { what: "a line alone", fstab: LINE, files: &[], links: &[] },
+    Set {
+        what: "a unit alone",
+        fstab: "",
+        files: &[UNIT],
+        links: &[],
+    },
+    Set {
+        what: "a line alone",
+        fstab: LINE,
+        files: &[],
+        links: &[],
+    },
     Set {
         what: "a drop-in of a unit",
         fstab: "",
-        files: &[UNIT, ("etc/systemd/system/srv-pg.mount.d/o.conf", "[Mount]\nOptions=nobarrier\n")],
+        files: &[
+            UNIT,
+            (
+                "etc/systemd/system/srv-pg.mount.d/o.conf",
+                "[Mount]\nOptions=nobarrier\n",
+            ),
+        ],
         links: &[],
     },
     Set {
         what: "a drop-in of a line",
         fstab: LINE,
-        files: &[("etc/systemd/system/srv-pg.mount.d/o.conf", "[Mount]\nOptions=nobarrier\n")],
+        files: &[(
+            "etc/systemd/system/srv-pg.mount.d/o.conf",
+            "[Mount]\nOptions=nobarrier\n",
+        )],
         links: &[],
     },
     Set {
@@ -49,8 +68,14 @@ const SETS: [Set; 25] = [
         fstab: "",
         files: &[
             UNIT,
-            ("etc/systemd/system/srv-pg.mount.d/20.conf", "[Mount]\nOptions=relatime\n"),
-            ("etc/systemd/system/srv-pg.mount.d/10.conf", "[Mount]\nOptions=nobarrier\n"),
+            (
+                "etc/systemd/system/srv-pg.mount.d/20.conf",
+                "[Mount]\nOptions=relatime\n",
+            ),
+            (
+                "etc/systemd/system/srv-pg.mount.d/10.conf",
+                "[Mount]\nOptions=nobarrier\n",
+            ),
         ],
         links: &[],
     },
@@ -59,8 +84,14 @@ const SETS: [Set; 25] = [
         fstab: "",
         files: &[
             UNIT,
-            ("etc/systemd/system/srv-pg.mount.d/10.conf", "[Mount]\nOptions=nobarrier\n"),
-            ("usr/lib/systemd/system/srv-pg.mount.d/20.conf", "[Mount]\nOptions=relatime\n"),
+            (
+                "etc/systemd/system/srv-pg.mount.d/10.conf",
+                "[Mount]\nOptions=nobarrier\n",
+            ),
+            (
+                "usr/lib/systemd/system/srv-pg.mount.d/20.conf",
+                "[Mount]\nOptions=relatime\n",
+            ),
         ],
         links: &[],
     },
@@ -69,21 +100,39 @@ const SETS: [Set; 25] = [
         fstab: "",
         files: &[
             UNIT,
-            ("etc/systemd/system/srv-pg.mount.d/10.conf", "[Mount]\nOptions=nobarrier\n"),
-            ("usr/lib/systemd/system/srv-pg.mount.d/10.conf", "[Mount]\nOptions=relatime\n"),
+            (
+                "etc/systemd/system/srv-pg.mount.d/10.conf",
+                "[Mount]\nOptions=nobarrier\n",
+            ),
+            (
+                "usr/lib/systemd/system/srv-pg.mount.d/10.conf",
+                "[Mount]\nOptions=relatime\n",
+            ),
         ],
         links: &[],
     },
     Set {
         what: "a drop-in of the units beneath",
         fstab: "",
-        files: &[UNIT, ("etc/systemd/system/srv-.mount.d/o.conf", "[Mount]\nOptions=nobarrier\n")],
+        files: &[
+            UNIT,
+            (
+                "etc/systemd/system/srv-.mount.d/o.conf",
+                "[Mount]\nOptions=nobarrier\n",
+            ),
+        ],
         links: &[],
     },
     Set {
         what: "a drop-in of all mounts",
         fstab: "",
-        files: &[UNIT, ("etc/systemd/system/mount.d/o.conf", "[Mount]\nOptions=nobarrier\n")],
+        files: &[
+            UNIT,
+            (
+                "etc/systemd/system/mount.d/o.conf",
+                "[Mount]\nOptions=nobarrier\n",
+            ),
+        ],
         links: &[],
     },
     Set {
@@ -91,15 +140,27 @@ const SETS: [Set; 25] = [
         fstab: "",
         files: &[
             UNIT,
-            ("etc/systemd/system/mount.d/o.conf", "[Mount]\nOptions=nobarrier\n"),
-            ("usr/lib/systemd/system/srv-pg.mount.d/o.conf", "[Mount]\nOptions=relatime\n"),
+            (
+                "etc/systemd/system/mount.d/o.conf",
+                "[Mount]\nOptions=nobarrier\n",
+            ),
+            (
+                "usr/lib/systemd/system/srv-pg.mount.d/o.conf",
+                "[Mount]\nOptions=relatime\n",
+            ),
         ],
         links: &[],
     },
     Set {
         what: "a drop-in that hides another",
         fstab: "",
-        files: &[UNIT, ("usr/lib/systemd/system/srv-pg.mount.d/o.conf", "[Mount]\nOptions=nobarrier\n")],
+        files: &[
+            UNIT,
+            (
+                "usr/lib/systemd/system/srv-pg.mount.d/o.conf",
+                "[Mount]\nOptions=nobarrier\n",
+            ),
+        ],
         links: &[("etc/systemd/system/srv-pg.mount.d/o.conf", "/dev/null")],
     },
     Set {
@@ -107,7 +168,10 @@ const SETS: [Set; 25] = [
         fstab: "",
         files: &[
             UNIT,
-            ("usr/lib/systemd/system/srv-pg.mount.d/o.conf", "[Mount]\nOptions=nobarrier\n"),
+            (
+                "usr/lib/systemd/system/srv-pg.mount.d/o.conf",
+                "[Mount]\nOptions=nobarrier\n",
+            ),
             ("etc/systemd/system/srv-pg.mount.d/o.conf", ""),
         ],
         links: &[],
@@ -115,28 +179,48 @@ const SETS: [Set; 25] = [
     Set {
         what: "a drop-in that takes the options back",
         fstab: "",
-        files: &[UNIT, ("etc/systemd/system/srv-pg.mount.d/o.conf", "[Mount]\nOptions=\n")],
+        files: &[
+            UNIT,
+            (
+                "etc/systemd/system/srv-pg.mount.d/o.conf",
+                "[Mount]\nOptions=\n",
+            ),
+        ],
         links: &[],
     },
     Set {
         what: "a drop-in of another type and disk",
         fstab: LINE,
-        files: &[("etc/systemd/system/srv-pg.mount.d/o.conf", "[Mount]\nType=xfs\nWhat=/dev/sdc1\n")],
+        files: &[(
+            "etc/systemd/system/srv-pg.mount.d/o.conf",
+            "[Mount]\nType=xfs\nWhat=/dev/sdc1\n",
+        )],
         links: &[],
     },
     Set {
         what: "not the section of mounts",
         fstab: LINE,
-        files: &[("etc/systemd/system/srv-pg.mount.d/o.conf", "[Unit]\nOptions=nobarrier\n")],
+        files: &[(
+            "etc/systemd/system/srv-pg.mount.d/o.conf",
+            "[Unit]\nOptions=nobarrier\n",
+        )],
         links: &[],
     },
     Set {
         what: "no drop-in by its name",
         fstab: LINE,
-        files: &[("etc/systemd/system/srv-pg.mount.d/o.conf.bak", "[Mount]\nOptions=nobarrier\n")],
+        files: &[(
+            "etc/systemd/system/srv-pg.mount.d/o.conf.bak",
+            "[Mount]\nOptions=nobarrier\n",
+        )],
         links: &[],
     },
-    Set { what: "a unit in the place of a line", fstab: LINE, files: &[UNIT], links: &[] },
+    Set {
+        what: "a unit in the place of a line",
+        fstab: LINE,
+        files: &[UNIT],
+        links: &[],
+    },
     Set {
         what: "a line in the place of a distribution's unit",
         fstab: LINE,
@@ -170,13 +254,19 @@ const SETS: [Set; 25] = [
     Set {
         what: "a mount point with a dash",
         fstab: "/dev/sdb1 /srv/my-data ext4 noatime 0 0\n",
-        files: &[("etc/systemd/system/srv-my\\x2ddata.mount.d/o.conf", "[Mount]\nOptions=nobarrier\n")],
+        files: &[(
+            "etc/systemd/system/srv-my\\x2ddata.mount.d/o.conf",
+            "[Mount]\nOptions=nobarrier\n",
+        )],
         links: &[],
     },
     Set {
         what: "a mount point with a blank",
         fstab: "/dev/sdb1 /srv/my\\040data ext4 noatime 0 0\n",
-        files: &[("etc/systemd/system/srv-my\\x20data.mount.d/o.conf", "[Mount]\nOptions=nobarrier\n")],
+        files: &[(
+            "etc/systemd/system/srv-my\\x20data.mount.d/o.conf",
+            "[Mount]\nOptions=nobarrier\n",
+        )],
         links: &[],
     },
     Set {
@@ -202,8 +292,13 @@ struct Rooted {
     root: PathBuf,
 }
 
-const OF_SYSTEMD: [&str; 5] =
-    ["/etc/systemd", "/usr/lib/systemd", "/usr/local/lib/systemd", "/lib/systemd", "/etc/fstab"];
+const OF_SYSTEMD: [&str; 5] = [
+    "/etc/systemd",
+    "/usr/lib/systemd",
+    "/usr/local/lib/systemd",
+    "/lib/systemd",
+    "/etc/fstab",
+];
 
 impl Host for Rooted {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
@@ -220,8 +315,13 @@ impl Host for Rooted {
 /// Where, what, type and options of a unit, as systemd merges it; nothing where it loads none.
 fn by_systemd(root: &Path, unit: &str) -> Option<(String, String, String)> {
     let mut verify = Command::new("systemd-analyze");
-    verify.arg(format!("--root={}", root.display())).args(["--man=no", "verify", unit]);
-    let output = verify.env("SYSTEMD_LOG_LEVEL", "debug").env("LC_ALL", "C").output_in_time();
+    verify
+        .arg(format!("--root={}", root.display()))
+        .args(["--man=no", "verify", unit]);
+    let output = verify
+        .env("SYSTEMD_LOG_LEVEL", "debug")
+        .env("LC_ALL", "C")
+        .output_in_time();
     let said = stdout(&output);
     let from = said.lines().skip_while(|line| {
         *line != format!("\t-> Unit {unit}:").as_str() && line.trim() != format!("-> Unit {unit}:")
@@ -231,23 +331,43 @@ fn by_systemd(root: &Path, unit: &str) -> Option<(String, String, String)> {
         line.map(|value| value.trim().to_owned())
             .map(|value| if value == "n/a" { String::new() } else { value })
     };
-    let loaded = from.clone().any(|line| line.trim() == "Unit Load State: loaded");
+    let loaded = from
+        .clone()
+        .any(|line| line.trim() == "Unit Load State: loaded");
     loaded
-        .then(|| Some((field("What: ")?, field("File System Type: ")?, field("Options: ")?)))?
+        .then(|| {
+            Some((
+                field("What: ")?,
+                field("File System Type: ")?,
+                field("Options: ")?,
+            ))
+        })?
         .or_else(|| panic!("{unit}: {said}{}", stderr(&output)))
 }
 
 fn collected(root: &Path) -> FactSet {
     let live = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
-    let host = Rooted { live, root: root.to_owned() };
-    let request = Request { without_programs: true, ..Request::default() };
+    let host = Rooted {
+        live,
+        root: root.to_owned(),
+    };
+    let request = Request {
+        without_programs: true,
+        ..Request::default()
+    };
     run_all(&host, &request, &mut |_, _| {})
 }
 
 #[test]
 #[ignore = "needs systemd"]
 fn units_are_what_systemd_makes_of_them() {
-    for Set { what, fstab, files, links } in &SETS {
+    for Set {
+        what,
+        fstab,
+        files,
+        links,
+    } in &SETS
+    {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let place = |name: &str| {
@@ -265,12 +385,17 @@ fn units_are_what_systemd_makes_of_them() {
         let [generated, early, late] = ["run/systemd/system/x", "early/x", "late/x"]
             .map(|name| place(name).parent().unwrap().to_owned());
         let mut generator = Command::new(GENERATOR);
-        generator.args([&generated, &early, &late]).env("SYSTEMD_FSTAB", root.join("etc/fstab"));
+        generator
+            .args([&generated, &early, &late])
+            .env("SYSTEMD_FSTAB", root.join("etc/fstab"));
         assert!(generator.status_in_time().success());
 
         let facts = collected(root);
         let mut ours: BTreeMap<String, (String, String, Vec<String>)> = BTreeMap::new();
-        for entry in facts.subjects(Scope::Boot).filter(|entry| entry.name().starts_with("/srv")) {
+        for entry in facts
+            .subjects(Scope::Boot)
+            .filter(|entry| entry.name().starts_with("/srv"))
+        {
             // What a unit stands in the place of, or masks, nobody mounts.
             let by_another = |entry: &Subject| {
                 facts.value(entry, &boot::AUTO) == Some(false)
@@ -278,32 +403,61 @@ fn units_are_what_systemd_makes_of_them() {
                     && !fstab.is_empty()
             };
             if by_another(entry) && !files.is_empty() | !links.is_empty() {
-                let source = facts.reading(entry, boot::AUTO.id()).source().map(ToString::to_string);
+                let source = facts
+                    .reading(entry, boot::AUTO.id())
+                    .source()
+                    .map(ToString::to_string);
                 if source.is_some_and(|source| source.strip_suffix(".mount").is_some()) {
                     continue;
                 }
             }
             let text = |key| facts.value(entry, key).unwrap_or_default();
-            let row =
-                (text(&boot::SOURCE), text(&boot::WRITTEN_TYPE), facts.value(entry, &boot::OPTIONS).unwrap());
+            let row = (
+                text(&boot::SOURCE),
+                text(&boot::WRITTEN_TYPE),
+                facts.value(entry, &boot::OPTIONS).unwrap(),
+            );
             let before = ours.insert(facts.value(entry, &boot::POINT).unwrap(), row);
             assert!(before.is_none(), "{what}: {before:?}");
         }
         let mut theirs = BTreeMap::new();
         for point in ["/srv/pg", "/srv/my-data", "/srv/my data", "/srv/other"] {
             let mut escape = Command::new("systemd-escape");
-            let unit = stdout(&escape.args(["--path", "--suffix=mount", point]).output_in_time());
-            let known = |directory: &str| root.join(directory).join(unit.trim()).symlink_metadata().is_ok();
-            let places = ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system"];
+            let unit = stdout(
+                &escape
+                    .args(["--path", "--suffix=mount", point])
+                    .output_in_time(),
+            );
+            let known = |directory: &str| {
+                root.join(directory)
+                    .join(unit.trim())
+                    .symlink_metadata()
+                    .is_ok()
+            };
+            let places = [
+                "etc/systemd/system",
+                "run/systemd/system",
+                "usr/lib/systemd/system",
+            ];
             if !places.iter().any(|directory| known(directory)) {
                 continue;
             }
             if let Some((source, fstype, options)) = by_systemd(root, unit.trim()) {
-                let fstype = if fstype.is_empty() { "auto".to_owned() } else { fstype };
-                let options = options.split(',').filter(|word| !word.is_empty() && *word != "defaults");
+                let fstype = if fstype.is_empty() {
+                    "auto".to_owned()
+                } else {
+                    fstype
+                };
+                let options = options
+                    .split(',')
+                    .filter(|word| !word.is_empty() && *word != "defaults");
                 theirs.insert(
                     point.to_owned(),
-                    (source, fstype, options.map(|o| o.trim().to_owned()).collect()),
+                    (
+                        source,
+                        fstype,
+                        options.map(|o| o.trim().to_owned()).collect(),
+                    ),
                 );
             }
         }

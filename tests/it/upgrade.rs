@@ -1,5 +1,6 @@
-//! The next kernel. An fstab with mistakes of every kind, each reported once with its level and nothing else beside
-//! them, on a recorded machine. On this machine the kernel itself confirms the mounts that will fail.
+//! The next kernel. An fstab with mistakes of every kind, each reported once with its level and
+//! nothing else beside them, on a recorded machine. On this machine the kernel itself confirms the
+//! mounts that will fail.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,32 +13,69 @@ use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::Loop;
 use crate::support::{fact, recorded, run, stderr, stdout, walwise};
 
-/// A line of an fstab with the expected item: part, level, and a word of its sentence; `None` for a correct line.
-type Line = (&'static str, Option<(&'static str, &'static str, &'static str)>);
+/// A line of an fstab with the expected item: part, level, and a word of its sentence; `None` for a
+/// correct line.
+type Line = (
+    &'static str,
+    Option<(&'static str, &'static str, &'static str)>,
+);
 
 /// Written for kernel 6.1, to be read with 6.17.
 const LINES: &[Line] = &[
     ("UUID=01 / ext4 errors=remount-ro", None),
     ("UUID=02 /data xfs noatime", None),
-    ("UUID=03 /m/removed btrfs inode_cache", Some(("blocker", "critical", "inode_cache is refused"))),
-    ("UUID=04 /m/ignored ext4 mand", Some(("loses-effect", "warning", "mand has no effect"))),
-    ("UUID=05 /m/deprecated xfs attr2", Some(("deprecated", "advice", "attr2 is deprecated"))),
-    ("UUID=06 /m/misspelt ext4 noatiem", Some(("not-known", "critical", "accepts noatiem"))),
-    ("UUID=07 /m/foreign ext4 nodatacow", Some(("blocker", "critical", "nodatacow is refused"))),
-    ("UUID=08 /m/strange xfs frobnicate", Some(("not-known", "critical", "accepts frobnicate"))),
-    ("UUID=nowhere /m/missing ext4 noatime", Some(("blocker", "critical", "UUID=nowhere is missing"))),
-    ("UUID=nowhere /m/optional ext4 noatime,nofail", Some(("blocker", "warning", "UUID=nowhere is missing"))),
-    ("UUID=09 /m/value ext4 data=orderly", Some(("blocker", "critical", "data=orderly is refused"))),
+    (
+        "UUID=03 /m/removed btrfs inode_cache",
+        Some(("blocker", "critical", "inode_cache is refused")),
+    ),
+    (
+        "UUID=04 /m/ignored ext4 mand",
+        Some(("loses-effect", "warning", "mand has no effect")),
+    ),
+    (
+        "UUID=05 /m/deprecated xfs attr2",
+        Some(("deprecated", "advice", "attr2 is deprecated")),
+    ),
+    (
+        "UUID=06 /m/misspelt ext4 noatiem",
+        Some(("not-known", "critical", "accepts noatiem")),
+    ),
+    (
+        "UUID=07 /m/foreign ext4 nodatacow",
+        Some(("blocker", "critical", "nodatacow is refused")),
+    ),
+    (
+        "UUID=08 /m/strange xfs frobnicate",
+        Some(("not-known", "critical", "accepts frobnicate")),
+    ),
+    (
+        "UUID=nowhere /m/missing ext4 noatime",
+        Some(("blocker", "critical", "UUID=nowhere is missing")),
+    ),
+    (
+        "UUID=nowhere /m/optional ext4 noatime,nofail",
+        Some(("blocker", "warning", "UUID=nowhere is missing")),
+    ),
+    (
+        "UUID=09 /m/value ext4 data=orderly",
+        Some(("blocker", "critical", "data=orderly is refused")),
+    ),
     (
         "UUID=10 /m/alone ext4 journal_async_commit",
         Some(("blocker", "critical", "journal_async_commit is refused")),
     ),
-    ("UUID=11 /m/type reiserfs noatime", Some(("blocker", "critical", "no reiserfs"))),
+    (
+        "UUID=11 /m/type reiserfs noatime",
+        Some(("blocker", "critical", "no reiserfs")),
+    ),
     (
         "UUID=12 /m/undone btrfs nodatacow,compress=zstd",
         Some(("already", "warning", "compression overrides nodatacow")),
     ),
-    ("UUID=13 /m/unsafe ext4 nobarrier", Some(("already", "critical", "barriers will be off"))),
+    (
+        "UUID=13 /m/unsafe ext4 nobarrier",
+        Some(("already", "critical", "barriers will be off")),
+    ),
     ("UUID=14 /boot/efi vfat umask=0077", None),
     ("UUID=15 /m/by-hand ext4 noauto,noatime,commit=30", None),
     ("server:/export /m/nfs nfs4 hard,_netdev", None),
@@ -51,14 +89,20 @@ fn machine(dir: &Path, lines: &[Line]) -> String {
     let (before, fstab) = recorded.split_once("config fstab /etc/fstab\n").unwrap();
     let after = &fstab[fstab.find("\nconfig ").unwrap() + 1..];
     let rows = (1..).zip(lines).map(|(number, (line, _))| {
-        let [source, point, fs, options] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let [source, point, fs, options] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
         format!("|{number}\t{point}\t{source}\\\\x09{fs}\\\\x09{options}\\\\x09\\\\x09whole\n")
     });
     let rows = rows.collect::<Vec<_>>().concat();
-    let ids = (1..=15).map(|id| format!("|{id:02}\n")).collect::<Vec<_>>().concat();
+    let ids = (1..=15)
+        .map(|id| format!("|{id:02}\n"))
+        .collect::<Vec<_>>()
+        .concat();
     // Whose kernel it is, its build text says.
     let before = before.replace("(gcc) #1 SMP", "(gcc) #1 SMP Debian 6.1.119-1 (2024-11-22)");
-    let text = format!("{before}config fstab /etc/fstab\n{rows}list /dev/disk/by-uuid\n{ids}{after}");
+    let text =
+        format!("{before}config fstab /etc/fstab\n{rows}list /dev/disk/by-uuid\n{ids}{after}");
     let path = dir.join("host");
     fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
@@ -73,7 +117,10 @@ fn told(arguments: &[&str]) -> (i32, Vec<Value>) {
     let output = upgrade(&[arguments, &["--format", "json"]].concat());
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
-    (output.status.code().unwrap(), report["upgrade"]["items"].as_array().unwrap().clone())
+    (
+        output.status.code().unwrap(),
+        report["upgrade"]["items"].as_array().unwrap().clone(),
+    )
 }
 
 fn text<'v>(item: &'v Value, key: &str) -> &'v str {
@@ -85,12 +132,17 @@ fn every_mistake_is_named_once_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let host = machine(dir.path(), LINES);
     let (code, items) = told(&["--kernel", "6.17", "--host", &host]);
-    let of_boot: Vec<&Value> =
-        items.iter().filter(|item| text(item, "subject").starts_with("boot ")).collect();
+    let of_boot: Vec<&Value> = items
+        .iter()
+        .filter(|item| text(item, "subject").starts_with("boot "))
+        .collect();
     let mut wrong = Vec::new();
     for (number, (line, expected)) in (1..).zip(LINES) {
         let place = format!("/etc/fstab:{number}");
-        let found: Vec<&&Value> = of_boot.iter().filter(|item| text(item, "place") == place).collect();
+        let found: Vec<&&Value> = of_boot
+            .iter()
+            .filter(|item| text(item, "place") == place)
+            .collect();
         let right = match (&found[..], expected) {
             ([], None) => true,
             ([item], Some((part, level, what))) => {
@@ -104,62 +156,100 @@ fn every_mistake_is_named_once_and_nothing_else() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let mistakes = LINES.iter().filter(|(_, expected)| expected.is_some()).count();
+    let mistakes = LINES
+        .iter()
+        .filter(|(_, expected)| expected.is_some())
+        .count();
     assert_eq!(of_boot.len(), mistakes, "every item stands on a line");
     assert!(mistakes >= 10 && code == 3, "{mistakes} {code}");
     // Blockers come first.
     let parts: Vec<&str> = items.iter().map(|item| text(item, "part")).collect();
     let first = parts.iter().take_while(|part| **part == "blocker").count();
-    assert_eq!(first, parts.iter().filter(|part| **part == "blocker").count(), "{parts:?}");
+    assert_eq!(
+        first,
+        parts.iter().filter(|part| **part == "blocker").count(),
+        "{parts:?}"
+    );
 
     let page = stdout(&upgrade(&["--kernel", "6.17", "--host", &host]));
     for (number, (line, expected)) in (1..).zip(LINES) {
-        let named = page.lines().filter(|row| row.contains(&format!("/etc/fstab:{number}:"))).count();
+        let named = page
+            .lines()
+            .filter(|row| row.contains(&format!("/etc/fstab:{number}:")))
+            .count();
         assert_eq!(named, usize::from(expected.is_some()), "{line}\n{page}");
     }
-    for says in
-        ["Did you mean `noatime`?", "The boot stops in emergency mode.", "kernel.release = 6.17 (assumed"]
-    {
+    for says in [
+        "Did you mean `noatime`?",
+        "The boot stops in emergency mode.",
+        "kernel.release = 6.17 (assumed",
+    ] {
         let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains(says), "{says}: {page}");
     }
 }
 
-/// A mistake under the next kernel that is none under this one counts as the upgrade's, and the reverse.
+/// A mistake under the next kernel that is none under this one counts as the upgrade's, and the
+/// reverse.
 #[test]
 fn what_the_upgrade_brings_is_told_from_what_is_there_already() {
     let dir = tempfile::tempdir().unwrap();
     let host = machine(dir.path(), LINES);
     let (_, items) = told(&["--kernel", "6.17", "--host", &host]);
     let already = |what: &str| {
-        let item = items.iter().find(|item| text(item, "what").contains(what)).unwrap();
+        let item = items
+            .iter()
+            .find(|item| text(item, "what").contains(what))
+            .unwrap();
         item["already"].as_bool().unwrap()
     };
     assert!(!already("inode_cache is refused") && !already("no reiserfs"));
-    assert!(already("nodatacow is refused") && already("data=orderly") && already("mand has no effect"));
+    assert!(
+        already("nodatacow is refused") && already("data=orderly") && already("mand has no effect")
+    );
     // And back: 4.14 still heeds what 6.17 refuses.
-    let after = fs::read_to_string(&host).unwrap().replace("6.1.0-28-amd64", "6.17.3");
+    let after = fs::read_to_string(&host)
+        .unwrap()
+        .replace("6.1.0-28-amd64", "6.17.3");
     let after = after.replace("Debian 6.1.119-1", "Debian 6.17.3-1");
     fs::write(&host, after).unwrap();
     let (_, items) = told(&["--kernel", "4.14", "--host", &host]);
-    let better = items.iter().find(|item| text(item, "what").starts_with("inode_cache")).unwrap();
-    assert_eq!((text(better, "part"), text(better, "subject")), ("better", "boot /m/removed"));
+    let better = items
+        .iter()
+        .find(|item| text(item, "what").starts_with("inode_cache"))
+        .unwrap();
+    assert_eq!(
+        (text(better, "part"), text(better, "subject")),
+        ("better", "boot /m/removed")
+    );
 }
 
-/// A component that is named with its present version is no change; and a kernel that is older than the running one is
-/// no upgrade.
+/// A component that is named with its present version is no change; and a kernel that is older than
+/// the running one is no upgrade.
 #[test]
 fn what_is_assumed_is_held_against_what_is() {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/sata-volatile.host");
     let page = |arguments: &[&str]| {
         let output = upgrade(&[arguments, &["--host", host.to_str().unwrap()]].concat());
-        stdout(&output).split_whitespace().collect::<Vec<_>>().join(" ")
+        stdout(&output)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let older = "is older than the running kernel, 6.1.0-28-amd64";
     let next = page(&["--kernel", "6.12", "--os", "debian12"]);
-    assert!(next.contains("assumed kernel.release = 6.12 (assumed; actual: 6.1.0-28-amd64)"), "{next}");
-    assert!(next.contains("as it is os.id = debian as it is os.version = 12"), "{next}");
-    assert!(!next.contains("actual: debian)") && !next.contains(older), "{next}");
+    assert!(
+        next.contains("assumed kernel.release = 6.12 (assumed; actual: 6.1.0-28-amd64)"),
+        "{next}"
+    );
+    assert!(
+        next.contains("as it is os.id = debian as it is os.version = 12"),
+        "{next}"
+    );
+    assert!(
+        !next.contains("actual: debian)") && !next.contains(older),
+        "{next}"
+    );
     assert!(page(&["--kernel", "5.10"]).contains(&format!("5.10 {older}")));
     for same in ["6.1", "6.1.0-28-amd64", "6.1.0-9-amd64"] {
         assert!(!page(&["--kernel", same]).contains("older than"), "{same}");
@@ -175,17 +265,26 @@ fn the_exit_code_is_that_of_what_stands_in_the_way() {
         ("UUID=01 /m/a ext4 noatiem", 4, 5),
         ("UUID=01 /m/a ext4 nodatacow", 3, 3),
     ] {
-        let host = machine(dir.path(), &[("UUID=02 / ext4 defaults", None), (line, None)]);
+        let host = machine(
+            dir.path(),
+            &[("UUID=02 / ext4 defaults", None), (line, None)],
+        );
         let code = |more: &[&str]| {
             let arguments = [&["--kernel", "6.17", "--host", host.as_str()][..], more].concat();
             let codes = ["text", "json"].map(|format| {
-                upgrade(&[&arguments[..], &["--format", format]].concat()).status.code().unwrap()
+                upgrade(&[&arguments[..], &["--format", format]].concat())
+                    .status
+                    .code()
+                    .unwrap()
             });
             assert_eq!(codes[0], codes[1], "{line}");
             codes[0]
         };
         assert_eq!(
-            (code(&["--fail-on", "warning"]), code(&["--fail-on-undecided"])),
+            (
+                code(&["--fail-on", "warning"]),
+                code(&["--fail-on-undecided"])
+            ),
             (warning, undecided),
             "{line}"
         );
@@ -195,13 +294,27 @@ fn the_exit_code_is_that_of_what_stands_in_the_way() {
 #[test]
 fn a_distribution_without_the_file_system_is_a_blocker() {
     let dir = tempfile::tempdir().unwrap();
-    let host =
-        machine(dir.path(), &[("UUID=01 / ext4 defaults", None), ("UUID=02 /m/a btrfs noatime", None)]);
+    let host = machine(
+        dir.path(),
+        &[
+            ("UUID=01 / ext4 defaults", None),
+            ("UUID=02 /m/a btrfs noatime", None),
+        ],
+    );
     let (code, items) = told(&["--os", "rhel10", "--host", &host]);
     assert_eq!(code, 3, "{items:#?}");
-    let blockers: Vec<&Value> = items.iter().filter(|item| text(item, "part") == "blocker").collect();
-    assert!(blockers.len() == 1 && text(blockers[0], "what").contains("no btrfs"), "{blockers:#?}");
-    assert_eq!(told(&["--kernel", "6.18", "--os", "debian", "--host", &host]).0, 0);
+    let blockers: Vec<&Value> = items
+        .iter()
+        .filter(|item| text(item, "part") == "blocker")
+        .collect();
+    assert!(
+        blockers.len() == 1 && text(blockers[0], "what").contains("no btrfs"),
+        "{blockers:#?}"
+    );
+    assert_eq!(
+        told(&["--kernel", "6.18", "--os", "debian", "--host", &host]).0,
+        0
+    );
 }
 
 /// Tools that make what the kernel cannot mount.
@@ -210,7 +323,10 @@ fn newer_tools_than_the_kernel_are_told() {
     let dir = tempfile::tempdir().unwrap();
     let host = machine(dir.path(), &[("UUID=01 / ext4 defaults", None)]);
     let (_, items) = told(&["--xfsprogs", "6.18", "--host", &host]);
-    let item = items.iter().find(|item| text(item, "what").contains("a new xfs")).unwrap();
+    let item = items
+        .iter()
+        .find(|item| text(item, "what").contains("a new xfs"))
+        .unwrap();
     assert!(text(item, "because").contains("parent"), "{item}");
 }
 
@@ -221,12 +337,18 @@ fn wrong_use_is_said() {
         (&["--os", "debain13"], "did you mean `debian`"),
         (&["--os", "fedora42"], "--kernel"),
         (&["--xfsprogs", "new"], "--xfsprogs is a version"),
-        (&["--kernel", "6.12", "--assume", "kernel.colour=red"], "no fact `kernel.colour`"),
+        (
+            &["--kernel", "6.12", "--assume", "kernel.colour=red"],
+            "no fact `kernel.colour`",
+        ),
         (&[], "--kernel <VERSION>|--os <NAME>|--e2fsprogs"),
     ] {
         let output = upgrade(arguments);
         let complaint = stderr(&output);
-        assert!(output.status.code() == Some(2) && complaint.contains(says), "{arguments:?}: {complaint}");
+        assert!(
+            output.status.code() == Some(2) && complaint.contains(says),
+            "{arguments:?}: {complaint}"
+        );
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
 }
@@ -246,11 +368,14 @@ fn any_machine_can_be_asked_about_any_kernel() {
         assert!([0, 3].contains(&code), "{}: {code}", host.display());
         seen.extend(items.iter().map(|item| text(item, "part").to_owned()));
     }
-    assert!(seen.contains("changes") && seen.contains("better"), "{seen:?}");
+    assert!(
+        seen.contains("changes") && seen.contains("better"),
+        "{seen:?}"
+    );
 }
 
-/// This machine with an fstab of real devices: each line that is said to be refused is refused by the kernel that runs, and
-/// each other one mounts.
+/// This machine with an fstab of real devices: each line that is said to be refused is refused by
+/// the kernel that runs, and each other one mounts.
 #[test]
 #[ignore = "needs root: mounts loop devices, and a file over /etc/fstab in a name space of its own"]
 fn what_is_said_to_be_refused_is_refused() {
@@ -259,7 +384,11 @@ fn what_is_said_to_be_refused_is_refused() {
         disk.mkfs(&[&format!("mkfs.{fs}"), "-q"]);
         disk
     };
-    let disks = [("ext4", disk("ext4")), ("xfs", disk("xfs")), ("btrfs", disk("btrfs"))];
+    let disks = [
+        ("ext4", disk("ext4")),
+        ("xfs", disk("xfs")),
+        ("btrfs", disk("btrfs")),
+    ];
     let lines = [
         ("ext4", "nodatacow"),
         ("ext4", "data=orderly"),
@@ -277,7 +406,12 @@ fn what_is_said_to_be_refused_is_refused() {
     let row = |(at, (fs, options)): (usize, &(&str, &str))| {
         format!("{} /walwise-none/{at} {fs} {options} 0 0\n", of(fs).device)
     };
-    let mut table = lines.iter().enumerate().map(row).collect::<Vec<_>>().concat();
+    let mut table = lines
+        .iter()
+        .enumerate()
+        .map(row)
+        .collect::<Vec<_>>()
+        .concat();
     table.push_str("/dev/walwise-none /walwise-none/missing ext4 defaults 0 0\n");
     fs::write(&fstab, table).unwrap();
     let kernel = run("uname", &["-r"]);
@@ -288,7 +422,9 @@ fn what_is_said_to_be_refused_is_refused() {
         program.get_program().to_str().unwrap(),
         kernel.trim()
     );
-    let output = std::process::Command::new("unshare").args(["-m", "sh", "-c", &script]).output_in_time();
+    let output = std::process::Command::new("unshare")
+        .args(["-m", "sh", "-c", &script])
+        .output_in_time();
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     let items = report["upgrade"]["items"].as_array().unwrap();
@@ -299,35 +435,48 @@ fn what_is_said_to_be_refused_is_refused() {
     };
     for (at, (fs, options)) in lines.iter().enumerate() {
         let refused = of(fs).try_mount(options).is_err();
-        assert_eq!(blockers(at), usize::from(refused), "{fs} {options}: {items:#?}");
+        assert_eq!(
+            blockers(at),
+            usize::from(refused),
+            "{fs} {options}: {items:#?}"
+        );
     }
     // In a container the devices under /dev are somebody's choice.
     if fact(&report, "host", "host.container") == Some(&Value::from("none")) {
-        let missing =
-            items.iter().filter(|item| text(item, "subject") == "boot /walwise-none/missing").count();
+        let missing = items
+            .iter()
+            .filter(|item| text(item, "subject") == "boot /walwise-none/missing")
+            .count();
         assert_eq!(missing, 1, "{items:#?}");
         assert_eq!(output.status.code(), Some(3));
     }
 }
 
-/// After the upgrade, with the earlier report as baseline: the same mistakes, each once, and those that the new kernel
-/// causes marked as new.
+/// After the upgrade, with the earlier report as baseline: the same mistakes, each once, and those
+/// that the new kernel causes marked as new.
 #[test]
 fn with_a_baseline_from_before_every_mistake_is_named_once() {
     let dir = tempfile::tempdir().unwrap();
     let host = machine(dir.path(), LINES);
     let check = |arguments: &[&str]| {
-        let output = walwise().args(["check", "--host", &host]).args(arguments).output_in_time();
+        let output = walwise()
+            .args(["check", "--host", &host])
+            .args(arguments)
+            .output_in_time();
         stdout(&output)
     };
     let before = dir.path().join("before.json");
     fs::write(&before, check(&["-v", "--format", "json"])).unwrap();
-    let after = fs::read_to_string(&host).unwrap().replace("6.1.0-28-amd64", "6.17.3");
+    let after = fs::read_to_string(&host)
+        .unwrap()
+        .replace("6.1.0-28-amd64", "6.17.3");
     let after = after.replace("Debian 6.1.119-1", "Debian 6.17.3-1");
     fs::write(&host, after).unwrap();
     let baseline = ["--baseline", before.to_str().unwrap()];
-    let report: Value =
-        serde_json::from_str(&check(&[&baseline[..], &["-v", "--format", "json"]].concat())).unwrap();
+    let report: Value = serde_json::from_str(&check(
+        &[&baseline[..], &["-v", "--format", "json"]].concat(),
+    ))
+    .unwrap();
     let findings = report["baseline"]["findings"].as_array().unwrap();
     let serious = |finding: &&Value| {
         finding["now"]["applies"] == true
@@ -337,65 +486,132 @@ fn with_a_baseline_from_before_every_mistake_is_named_once() {
     for (line, expected) in LINES {
         let point = line.split(' ').nth(1).unwrap();
         let subject = format!("boot {point}");
-        let found: Vec<&Value> =
-            findings.iter().filter(|finding| text(finding, "subject") == subject).filter(serious).collect();
-        let levels: Vec<&str> = found.iter().map(|finding| text(&finding["now"], "level")).collect();
+        let found: Vec<&Value> = findings
+            .iter()
+            .filter(|finding| text(finding, "subject") == subject)
+            .filter(serious)
+            .collect();
+        let levels: Vec<&str> = found
+            .iter()
+            .map(|finding| text(&finding["now"], "level"))
+            .collect();
         // That an option is not known is a warning whatever it would come to.
-        let level = |(part, level, _)| if part == "not-known" { "warning" } else { level };
+        let level = |(part, level, _)| {
+            if part == "not-known" {
+                "warning"
+            } else {
+                level
+            }
+        };
         assert_eq!(levels, expected.map(level).as_slice(), "{line}: {found:#?}");
-        new.extend(found.iter().filter(|finding| text(finding, "class") == "new").map(|_| point));
+        new.extend(
+            found
+                .iter()
+                .filter(|finding| text(finding, "class") == "new")
+                .map(|_| point),
+        );
     }
-    assert_eq!(new, ["/m/removed", "/m/type"], "6.1 still takes the one and may have the other");
+    assert_eq!(
+        new,
+        ["/m/removed", "/m/type"],
+        "6.1 still takes the one and may have the other"
+    );
     let page = check(&[&baseline[..], &["-v"]].concat());
-    let worse = page.split_once("Worse now").unwrap().1.split_once("Better now").unwrap().0;
+    let worse = page
+        .split_once("Worse now")
+        .unwrap()
+        .1
+        .split_once("Better now")
+        .unwrap()
+        .0;
     for (number, (line, _)) in (1..).zip(LINES) {
         let named = worse.matches(&format!("/etc/fstab:{number}:")).count();
-        assert_eq!(named, usize::from(new.contains(&line.split(' ').nth(1).unwrap())), "{line}\n{worse}");
+        assert_eq!(
+            named,
+            usize::from(new.contains(&line.split(' ').nth(1).unwrap())),
+            "{line}\n{worse}"
+        );
     }
 }
 
-/// The module of ZFS is built apart from the kernel: one that it does not support leaves no pool after the next boot.
+/// The module of ZFS is built apart from the kernel: one that it does not support leaves no pool
+/// after the next boot.
 #[test]
 fn a_kernel_beyond_what_openzfs_supports_stands_in_the_way() {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/zfs-sync-standard.host");
     let of_zfs = |module: &str, kernel: &str| {
         let assumed = format!("zfs.version={module}");
-        let arguments = ["--host", host.to_str().unwrap(), "--kernel", kernel, "--assume", &assumed];
+        let arguments = [
+            "--host",
+            host.to_str().unwrap(),
+            "--kernel",
+            kernel,
+            "--assume",
+            &assumed,
+        ];
         let (code, items) = told(&arguments);
         let items: Vec<(String, bool)> = items
             .iter()
             .filter(|item| item["rule"] == "zfs.kernel-too-new")
-            .map(|item| (item["part"].as_str().unwrap().to_owned(), item["undecided"] == true))
+            .map(|item| {
+                (
+                    item["part"].as_str().unwrap().to_owned(),
+                    item["undecided"] == true,
+                )
+            })
             .collect();
         (code, items)
     };
-    assert_eq!(of_zfs("2.1.11-1", "6.12"), (3, vec![("blocker".to_owned(), false)]));
+    assert_eq!(
+        of_zfs("2.1.11-1", "6.12"),
+        (3, vec![("blocker".to_owned(), false)])
+    );
     assert_eq!(of_zfs("2.3.2-2", "6.12"), (0, vec![]));
     let (_, open) = of_zfs("0.8.6", "6.12");
-    assert_eq!(open, [("not-known".to_owned(), true)], "the table does not know that release");
+    assert_eq!(
+        open,
+        [("not-known".to_owned(), true)],
+        "the table does not know that release"
+    );
 }
 
 /// A type that is missing from the table is reported, and counts where undecided items do.
 #[test]
 fn a_file_system_that_the_table_does_not_know_cannot_be_told() {
     let dir = tempfile::tempdir().unwrap();
-    for (line, kernel) in [("UUID=01 /m/a hfsplus noatime", "6.17"), ("UUID=02 /m/b newfs noatime", "6.12")] {
+    for (line, kernel) in [
+        ("UUID=01 /m/a hfsplus noatime", "6.17"),
+        ("UUID=02 /m/b newfs noatime", "6.12"),
+    ] {
         let host = machine(dir.path(), &[(line, None)]);
         let arguments = ["--host", &host, "--kernel", kernel];
         let (_, items) = told(&arguments);
-        let about = items
-            .iter()
-            .find(|item| item["what"].as_str().unwrap().starts_with("it is unknown whether that kernel has"));
-        assert_eq!(about.unwrap_or_else(|| panic!("{line}: {items:?}"))["part"], "not-known", "{line}");
+        let about = items.iter().find(|item| {
+            item["what"]
+                .as_str()
+                .unwrap()
+                .starts_with("it is unknown whether that kernel has")
+        });
+        assert_eq!(
+            about.unwrap_or_else(|| panic!("{line}: {items:?}"))["part"],
+            "not-known",
+            "{line}"
+        );
         let (code, _) = told(&[&arguments[..], &["--fail-on-undecided"]].concat());
         assert_eq!(code, 5, "{line}");
     }
     let host = machine(
         dir.path(),
-        &[("UUID=14 /boot/efi vfat umask=0077", None), ("tmpfs /tmp tmpfs size=1G", None)],
+        &[
+            ("UUID=14 /boot/efi vfat umask=0077", None),
+            ("tmpfs /tmp tmpfs size=1G", None),
+        ],
     );
     let (code, items) = told(&["--host", &host, "--kernel", "6.17", "--fail-on-undecided"]);
-    assert!(!items.iter().any(|item| item["part"] == "not-known"), "{code}: {items:?}");
+    assert!(
+        !items.iter().any(|item| item["part"] == "not-known"),
+        "{code}: {items:?}"
+    );
 }
 
 /// The contents of the disks need code that a kernel may lack, although nothing about them changes.
@@ -405,20 +621,44 @@ fn formats_that_a_kernel_has_no_code_for_stand_in_the_way() {
     let formats = |host: &Path, arguments: &[&str]| {
         let arguments = [&["--host", host.to_str().unwrap()], arguments].concat();
         let (code, items) = told(&arguments);
-        let about = items.iter().filter(|item| item["what"].as_str().unwrap().starts_with("it is a"));
+        let about = items
+            .iter()
+            .filter(|item| item["what"].as_str().unwrap().starts_with("it is a"));
         let rows: Vec<(String, bool)> = about
-            .map(|item| (item["part"].as_str().unwrap().to_owned(), item["undecided"] == true))
+            .map(|item| {
+                (
+                    item["part"].as_str().unwrap().to_owned(),
+                    item["undecided"] == true,
+                )
+            })
             .collect();
         (code, rows)
     };
     let xfs = hosts.join("el8-xfs-nobarrier.host");
     let v4 = ["--assume", "xfs.features@/data=v4,nlink,dirv2"];
     let blocker = (3, vec![("blocker".to_owned(), false)]);
-    assert_eq!(formats(&xfs, &[&["--os", "rhel10"], &v4[..]].concat()), blocker);
+    assert_eq!(
+        formats(&xfs, &[&["--os", "rhel10"], &v4[..]].concat()),
+        blocker
+    );
     assert_eq!(formats(&xfs, &[&["--os", "rhel9"], &v4[..]].concat()).1, []);
     let open = vec![("not-known".to_owned(), true)];
-    assert_eq!(formats(&xfs, &[&["--os", "debian13", "--kernel", "6.18"], &v4[..]].concat()).1, open);
-    assert_eq!(formats(&xfs, &["--os", "rhel10", "--assume", "xfs.features@/data=v5,crc"]).1, []);
+    assert_eq!(
+        formats(
+            &xfs,
+            &[&["--os", "debian13", "--kernel", "6.18"], &v4[..]].concat()
+        )
+        .1,
+        open
+    );
+    assert_eq!(
+        formats(
+            &xfs,
+            &["--os", "rhel10", "--assume", "xfs.features@/data=v5,crc"]
+        )
+        .1,
+        []
+    );
 
     let place = tempfile::tempdir().unwrap();
     let recorded = fs::read_to_string(hosts.join("lab-md-raid1-resync.host")).unwrap();
@@ -427,8 +667,16 @@ fn formats_that_a_kernel_has_no_code_for_stand_in_the_way() {
     assert_ne!(linear, recorded);
     fs::write(&array, linear).unwrap();
     assert_eq!(formats(&array, &["--kernel", "6.8"]), blocker);
-    assert_eq!(formats(&array, &["--kernel", "6.12"]), blocker, "Debian builds 6.12 without it");
-    assert_eq!(formats(&array, &["--kernel", "6.14"]).1, open, "it came back");
+    assert_eq!(
+        formats(&array, &["--kernel", "6.12"]),
+        blocker,
+        "Debian builds 6.12 without it"
+    );
+    assert_eq!(
+        formats(&array, &["--kernel", "6.14"]).1,
+        open,
+        "it came back"
+    );
     assert_eq!(formats(&array, &["--kernel", "6.6"]).1, []);
 }
 
@@ -442,7 +690,9 @@ fn a_kernel_that_corrupts_data_is_named() {
         ("6.1.64-1", "6.1.66", "better"),
     ] {
         let host = machine(dir.path(), LINES);
-        let recorded = fs::read_to_string(&host).unwrap().replace("6.1.119-1", running);
+        let recorded = fs::read_to_string(&host)
+            .unwrap()
+            .replace("6.1.119-1", running);
         fs::write(&host, recorded).unwrap();
         let (_, items) = told(&["--host", &host, "--kernel", next]);
         let named: Vec<&str> = items
@@ -450,6 +700,10 @@ fn a_kernel_that_corrupts_data_is_named() {
             .filter(|item| text(item, "rule") == "release.ext4-direct-writes")
             .map(|item| text(item, "part"))
             .collect();
-        assert_eq!(named.first(), Some(&part), "from {running} to {next}: {named:?}");
+        assert_eq!(
+            named.first(),
+            Some(&part),
+            "from {running} to {next}: {named:?}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Commands of a user's rules, which appear as the user's own and in nothing to run. And mistakes between two files,
-//! which the command in a report must show.
+//! Commands of a user's rules, which appear as the user's own and in nothing to run. And mistakes
+//! between two files, which the command in a report must show.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,14 +18,26 @@ fn host() -> String {
 
 fn rules() -> (tempfile::TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
-    fs::copy(format!("{ROOT}/tests/rules/user/commands.toml"), dir.path().join("commands.toml")).unwrap();
+    fs::copy(
+        format!("{ROOT}/tests/rules/user/commands.toml"),
+        dir.path().join("commands.toml"),
+    )
+    .unwrap();
     let path = dir.path().to_str().unwrap().to_owned();
     (dir, path)
 }
 
 fn check(format: &str, rules: &str) -> String {
     let mut command = walwise();
-    command.args(["check", "--host", &host(), "--rules", rules, "--format", format]);
+    command.args([
+        "check",
+        "--host",
+        &host(),
+        "--rules",
+        rules,
+        "--format",
+        format,
+    ]);
     if ["text", "json"].contains(&format) {
         command.arg("-v");
     }
@@ -57,14 +69,20 @@ fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
     let (_dir, rules) = rules();
     for format in ["text", "markdown", "html"] {
         let report = check(format, &rules);
-        assert!(with(&report, "your own command, of ").len() >= OWN.len(), "{report}");
+        assert!(
+            with(&report, "your own command, of ").len() >= OWN.len(),
+            "{report}"
+        );
         for (purpose, command) in OWN {
             let line = match format {
                 "text" => format!("yours    {purpose}: {command}"),
                 "markdown" => format!("- {purpose}: `{command}` — your own command, of "),
                 _ => format!("<code>{command}</code> — your own command, of "),
             };
-            assert!(report.contains(&line), "{line} is not in the {format}:\n{report}");
+            assert!(
+                report.contains(&line),
+                "{line} is not in the {format}:\n{report}"
+            );
             let ours = |line: &&str| {
                 let line = line.trim_start();
                 line.starts_with(command) || line.starts_with(&format!("{purpose:<9}{command}"))
@@ -75,34 +93,54 @@ fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
     for format in ["script", "fstab", "conf", "udev"] {
         let printed = check(format, &rules);
         for (_, command) in OWN {
-            assert!(!printed.contains(command), "{command} is in the {format}:\n{printed}");
+            assert!(
+                !printed.contains(command),
+                "{command} is in the {format}:\n{printed}"
+            );
         }
         let left_out = with(&printed, "is left out: it is not checked by walwise");
         assert_eq!(left_out.is_empty(), format != "script", "{printed}");
-        assert!(left_out.iter().all(|line| line.starts_with('#')), "{left_out:?}");
+        assert!(
+            left_out.iter().all(|line| line.starts_with('#')),
+            "{left_out:?}"
+        );
     }
     let report: Value = serde_json::from_str(&check("json", &rules)).unwrap();
     let mut own: Vec<(&str, &str)> = Vec::new();
     for finding in report["findings"].as_array().unwrap() {
         let of_user = finding["rule"].as_str().unwrap().starts_with("site.");
-        for advice in finding["advice"].as_array().unwrap().iter().filter(|_| of_user) {
+        for advice in finding["advice"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|_| of_user)
+        {
             for purpose in ["apply", "verify", "undo"] {
                 assert_eq!(advice[purpose].as_array().unwrap().len(), 0, "{advice}");
             }
             let commands = advice["own"].as_array().unwrap().iter();
-            own.extend(
-                commands.map(|one| (one["purpose"].as_str().unwrap(), one["command"].as_str().unwrap())),
-            );
+            own.extend(commands.map(|one| {
+                (
+                    one["purpose"].as_str().unwrap(),
+                    one["command"].as_str().unwrap(),
+                )
+            }));
         }
     }
     for one in OWN {
         assert!(own.contains(&one), "{one:?} is not in {own:?}");
     }
-    let show = walwise().args(["rules", "show", "site.kernel", "--rules", &rules]).output_in_time();
+    let show = walwise()
+        .args(["rules", "show", "site.kernel", "--rules", &rules])
+        .output_in_time();
     let show = stdout(&show);
-    for part in
-        ["set to 67108864", "apply    sysctl -w", "verify   sysctl vm.", "undo     sysctl", "as your own"]
-    {
+    for part in [
+        "set to 67108864",
+        "apply    sysctl -w",
+        "verify   sysctl vm.",
+        "undo     sysctl",
+        "as your own",
+    ] {
         assert!(show.contains(part), "{part}: {show}");
     }
 }
@@ -117,15 +155,25 @@ fn the_author_is_warned_of_a_command_that_looks_as_if_it_destroys_data() {
     assert_eq!(output.status.code(), Some(0), "{warned}");
     assert_eq!(stdout(&output), "2 rules, no mistakes\n");
     assert_eq!(warned.matches("warning: ").count(), 1, "{warned}");
-    assert!(warned.contains("warning: this command looks as if it destroys data: `rm`"), "{warned}");
+    assert!(
+        warned.contains("warning: this command looks as if it destroys data: `rm`"),
+        "{warned}"
+    );
     let (_dir, rules) = rules();
     let report: Value = serde_json::from_str(&check("json", &rules)).unwrap();
-    assert!(!report["warnings"].to_string().contains("destroys data"), "{}", report["warnings"]);
+    assert!(
+        !report["warnings"].to_string().contains("destroys data"),
+        "{}",
+        report["warnings"]
+    );
 }
 
 /// The command that a report names, run.
 fn named(complaint: &str) -> (Option<i32>, String) {
-    let command = complaint.split('`').nth(1).unwrap_or_else(|| panic!("no command: {complaint}"));
+    let command = complaint
+        .split('`')
+        .nth(1)
+        .unwrap_or_else(|| panic!("no command: {complaint}"));
     let mut words = command.split_whitespace();
     assert_eq!(words.next(), Some("walwise"));
     let output = walwise().args(words).output_in_time();
@@ -140,22 +188,38 @@ fn what_a_report_says_of_two_files_the_command_that_it_names_shows() {
     for file in &files {
         fs::write(file, &good).unwrap();
     }
-    let output = walwise().args(["check", "--host", &host(), "--rules"]).arg(dir.path()).output_in_time();
+    let output = walwise()
+        .args(["check", "--host", &host(), "--rules"])
+        .arg(dir.path())
+        .output_in_time();
     let complaint = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{complaint}");
     let [a, b] = files.each_ref().map(|file| file.to_str().unwrap());
-    assert!(complaint.contains(&format!("{b} has 2 mistakes (lines 4, 39, with {a}:4)")), "{complaint}");
+    assert!(
+        complaint.contains(&format!("{b} has 2 mistakes (lines 4, 39, with {a}:4)")),
+        "{complaint}"
+    );
     let (code, shown) = named(&complaint);
     assert_eq!(code, Some(2), "{shown}");
-    assert!(shown.contains("a second rule `site.noatime`") && shown.contains(&format!("{a}:4")), "{shown}");
+    assert!(
+        shown.contains("a second rule `site.noatime`") && shown.contains(&format!("{a}:4")),
+        "{shown}"
+    );
     // A file of a built-in one's name is the user's.
     let builtin = dir.path().join("ext4.toml");
     fs::rename(&files[1], &builtin).unwrap();
     fs::remove_file(&files[0]).unwrap();
     fs::write(&builtin, good.replace("\"none\"", "\"data-loss-if-wrong\"")).unwrap();
-    let output = walwise().args(["rules", "check"]).arg(&builtin).output_in_time();
+    let output = walwise()
+        .args(["rules", "check"])
+        .arg(&builtin)
+        .output_in_time();
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("can lose data"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("can lose data"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -163,9 +227,16 @@ fn a_file_that_is_no_text_is_named_with_its_line() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("latin.toml");
     fs::write(&file, b"# ok\n# \xfcber\n").unwrap();
-    let output = walwise().args(["rules", "check"]).arg(&file).output_in_time();
+    let output = walwise()
+        .args(["rules", "check"])
+        .arg(&file)
+        .output_in_time();
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("line 2 is not UTF-8; save the file as UTF-8"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("line 2 is not UTF-8; save the file as UTF-8"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -173,15 +244,30 @@ fn a_file_that_is_no_text_is_named_with_its_line() {
 fn a_file_is_checked_beside_the_rules_of_the_machine() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("ours.toml");
-    fs::copy(Path::new(ROOT).join("tests/rules/user/commands.toml"), &file).unwrap();
+    fs::copy(
+        Path::new(ROOT).join("tests/rules/user/commands.toml"),
+        &file,
+    )
+    .unwrap();
     let script = "mount -t tmpfs -o mode=755 none /etc && mkdir -p /etc/walwise/rules.d && \
                   cp \"$1\" /etc/walwise/rules.d/site.toml && chmod 644 /etc/walwise/rules.d/site.toml && \
                   cd / && exec \"$2\" rules check \"$1\"";
     let output = Command::new("unshare")
-        .args(["-m", "sh", "-c", script, "sh", file.to_str().unwrap(), env!("CARGO_BIN_EXE_walwise")])
+        .args([
+            "-m",
+            "sh",
+            "-c",
+            script,
+            "sh",
+            file.to_str().unwrap(),
+            env!("CARGO_BIN_EXE_walwise"),
+        ])
         .output_in_time();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     let shown = stderr(&output);
     let theirs = "the other one is /etc/walwise/rules.d/site.toml:4";
-    assert!(shown.contains("a second rule `site.noatime`") && shown.contains(theirs), "{shown}");
+    assert!(
+        shown.contains("a second rule `site.noatime`") && shown.contains(theirs),
+        "{shown}"
+    );
 }

@@ -1,5 +1,6 @@
-//! A user's rules: their changes are reported, their mistakes disable nothing else, and files in `/etc` that others
-//! than root could have written do not count. And the identity of the rules behind a report.
+//! A user's rules: their changes are reported, their mistakes disable nothing else, and files in
+//! `/etc` that others than root could have written do not count. And the identity of the rules
+//! behind a report.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
@@ -31,9 +32,13 @@ fn code(output: &Output) -> i32 {
 
 /// A check of the calm host, as JSON.
 fn check(more: &[&str]) -> (i32, Value, String) {
-    let output = ran(&[&["check", "--host", &calm(), "-v", "--format", "json"], more].concat());
-    let report =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+    let output = ran(&[
+        &["check", "--host", &calm(), "-v", "--format", "json"],
+        more,
+    ]
+    .concat());
+    let report = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
     (code(&output), report, stderr(&output))
 }
 
@@ -41,25 +46,41 @@ fn check(more: &[&str]) -> (i32, Value, String) {
 fn directory(files: &[&str]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for file in files {
-        std::fs::copy(of_repository(&format!("tests/rules/user/{file}")), dir.path().join(file)).unwrap();
+        std::fs::copy(
+            of_repository(&format!("tests/rules/user/{file}")),
+            dir.path().join(file),
+        )
+        .unwrap();
     }
     dir
 }
 
 fn warnings(report: &Value) -> Vec<&str> {
-    report["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap()).collect()
+    report["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|warning| warning.as_str().unwrap())
+        .collect()
 }
 
 fn evaluated(report: &Value) -> Vec<&str> {
-    report["rules"].as_array().unwrap().iter().map(|tally| tally["rule"].as_str().unwrap()).collect()
+    report["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tally| tally["rule"].as_str().unwrap())
+        .collect()
 }
 
 fn said(report: &Value, words: &str) -> bool {
-    warnings(report).iter().any(|warning| warning.contains(words))
+    warnings(report)
+        .iter()
+        .any(|warning| warning.contains(words))
 }
 
-/// The settings that may leave a configuration file are compiled in: a table beside a user's rules is a file with
-/// mistakes.
+/// The settings that may leave a configuration file are compiled in: a table beside a user's rules
+/// is a file with mistakes.
 #[test]
 fn a_users_table_lets_no_secret_out() {
     let (data, rules) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -68,20 +89,41 @@ fn a_users_table_lets_no_secret_out() {
     std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::create_dir(data.join("global")).unwrap();
     std::fs::write(data.join("PG_VERSION"), "15\n").unwrap();
-    std::fs::write(data.join("postgresql.conf"), "primary_conninfo = 'password=Zk7hunter2'\nfsync = off\n")
-        .unwrap();
+    std::fs::write(
+        data.join("postgresql.conf"),
+        "primary_conninfo = 'password=Zk7hunter2'\nfsync = off\n",
+    )
+    .unwrap();
     let table = "[[leaves]]\nof = 'postgres'\nnames = ['primary_conninfo']\n";
     std::fs::create_dir(rules.path().join("tables")).unwrap();
     for file in ["servers.toml", "tables/servers.toml"] {
         std::fs::write(rules.path().join(file), table).unwrap();
     }
     let path = data.to_str().unwrap();
-    let output = ran(&["check", path, "--rules", rules.path().to_str().unwrap(), "-v", "--format", "json"]);
+    let output = ran(&[
+        "check",
+        path,
+        "--rules",
+        rules.path().to_str().unwrap(),
+        "-v",
+        "--format",
+        "json",
+    ]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let everything = [stdout(&output), stderr(&output)].concat();
-    assert!(!everything.contains("Zk7hunter2") && !everything.contains("conninfo"), "a secret came out");
-    assert_eq!(support::fact(&report, &format!("cluster {path}"), "pg.fsync"), Some(&Value::Bool(false)));
-    assert!(said(&report, "servers.toml has "), "{:?}", warnings(&report));
+    assert!(
+        !everything.contains("Zk7hunter2") && !everything.contains("conninfo"),
+        "a secret came out"
+    );
+    assert_eq!(
+        support::fact(&report, &format!("cluster {path}"), "pg.fsync"),
+        Some(&Value::Bool(false))
+    );
+    assert!(
+        said(&report, "servers.toml has "),
+        "{:?}",
+        warnings(&report)
+    );
 }
 
 #[test]
@@ -105,11 +147,15 @@ fn a_file_with_mistakes_takes_nothing_else_away() {
     assert_eq!(with_code, 2);
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
     assert!(
-        complaint.contains("site.toml has 10 mistakes (lines ") && complaint.contains("rules check"),
+        complaint.contains("site.toml has 10 mistakes (lines ")
+            && complaint.contains("rules check"),
         "{complaint}"
     );
     let off = ["verdict.guest", "mount.noatime"];
-    let mut expected: Vec<&str> = evaluated(&plain).into_iter().filter(|rule| !off.contains(rule)).collect();
+    let mut expected: Vec<&str> = evaluated(&plain)
+        .into_iter()
+        .filter(|rule| !off.contains(rule))
+        .collect();
     expected.extend(["site.ext4", "site.guest", "site.every-kernel"]);
     assert_eq!(evaluated(&with), expected);
     let sentence = complaint.trim_end().strip_prefix("walwise: ").unwrap();
@@ -129,8 +175,19 @@ fn a_file_with_mistakes_takes_nothing_else_away() {
         "json",
     ]);
     assert_eq!((code(&found), stderr(&found).as_str()), (3, ""));
-    let text = ran(&["check", "-v", "--host", &calm(), "--rules", dir.path().to_str().unwrap()]);
-    assert!(stdout(&text).contains("\nAbout this run\n"), "{}", stdout(&text));
+    let text = ran(&[
+        "check",
+        "-v",
+        "--host",
+        &calm(),
+        "--rules",
+        dir.path().to_str().unwrap(),
+    ]);
+    assert!(
+        stdout(&text).contains("\nAbout this run\n"),
+        "{}",
+        stdout(&text)
+    );
 }
 
 #[test]
@@ -138,28 +195,53 @@ fn what_users_rules_change_is_said_wherever_it_shows() {
     let dir = directory(&["good.toml"]);
     let rules = dir.path().to_str().unwrap();
     let (_, report, _) = check(&["--rules", rules]);
-    assert!(said(&report, "rule mount.noatime is switched off: our backup goes by access times"));
+    assert!(said(
+        &report,
+        "rule mount.noatime is switched off: our backup goes by access times"
+    ));
     assert!(
-        said(&report, "rule verdict.guest is raised from advice to warning: nobody has tested"),
+        said(
+            &report,
+            "rule verdict.guest is raised from advice to warning: nobody has tested"
+        ),
         "{:?}",
         warnings(&report)
     );
     let pack = &report["pack"];
     let given = &pack["overrides"][0];
-    assert_eq!((given["rule"].as_str(), given["was"].as_str()), (Some("verdict.guest"), Some("advice")));
+    assert_eq!(
+        (given["rule"].as_str(), given["was"].as_str()),
+        (Some("verdict.guest"), Some("advice"))
+    );
     assert_eq!(pack["off"][0]["rule"], "mount.noatime");
     assert_eq!(pack["user_files"].as_array().unwrap().len(), 1);
     assert_ne!(pack["sha256"], pack["shipped_sha256"]);
-    let mine = report["rules"].as_array().unwrap().iter().find(|tally| tally["rule"] == "site.ext4").unwrap();
+    let mine = report["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|tally| tally["rule"] == "site.ext4")
+        .unwrap();
     assert_eq!(mine["evidence"][0]["source"], "our lab, report 12");
     let list = stdout(&ran(&["rules", "list", "--rules", rules]));
     assert!(
-        list.contains("verdict.guest is raised from advice to warning") && list.contains("site.ext4"),
+        list.contains("verdict.guest is raised from advice to warning")
+            && list.contains("site.ext4"),
         "{list}"
     );
     let show = stdout(&ran(&["rules", "show", "site.ext4", "--rules", rules]));
-    assert!(show.contains("1200 commits per second") && show.contains("caveat: on one machine"), "{show}");
-    let explained = stdout(&ran(&["explain", "verdict.guest", "--host", &calm(), "--rules", rules]));
+    assert!(
+        show.contains("1200 commits per second") && show.contains("caveat: on one machine"),
+        "{show}"
+    );
+    let explained = stdout(&ran(&[
+        "explain",
+        "verdict.guest",
+        "--host",
+        &calm(),
+        "--rules",
+        rules,
+    ]));
     assert!(
         explained.contains("is raised from advice to warning") && explained.contains("\npack "),
         "{explained}"
@@ -175,24 +257,50 @@ fn a_lowered_level_shows_the_one_that_was_written() {
     std::fs::write(dir.path().join("lower.toml"), text).unwrap();
     let host = "tests/hosts/ext4-nobarrier.host";
     let check = |more: &[&str]| {
-        ran(&[&["check", "--host", host, "--rules", dir.path().to_str().unwrap()], more].concat())
+        ran(&[
+            &[
+                "check",
+                "--host",
+                host,
+                "--rules",
+                dir.path().to_str().unwrap(),
+            ],
+            more,
+        ]
+        .concat())
     };
     let report: Value = serde_json::from_slice(&check(&["-v", "--format", "json"]).stdout).unwrap();
-    let finding =
-        report["findings"].as_array().unwrap().iter().find(|f| f["rule"] == "barrier.ext4-off").unwrap();
+    let finding = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|f| f["rule"] == "barrier.ext4-off")
+        .unwrap();
     assert_eq!(finding["level"], "warning");
-    assert!(said(&report, "rule barrier.ext4-off is lowered from critical to warning: scratch data ("));
-    let idle: Vec<&str> =
-        warnings(&report).into_iter().filter(|w| w.contains("not applicable here")).collect();
-    assert!(idle.len() == 1 && idle[0].contains("mysql.preloaded"), "{idle:?}");
+    assert!(said(
+        &report,
+        "rule barrier.ext4-off is lowered from critical to warning: scratch data ("
+    ));
+    let idle: Vec<&str> = warnings(&report)
+        .into_iter()
+        .filter(|w| w.contains("not applicable here"))
+        .collect();
+    assert!(
+        idle.len() == 1 && idle[0].contains("mysql.preloaded"),
+        "{idle:?}"
+    );
     let text = stdout(&check(&["-v"]));
-    assert!(text.contains("barrier.ext4-off (critical as written)"), "{text}");
+    assert!(
+        text.contains("barrier.ext4-off (critical as written)"),
+        "{text}"
+    );
 }
 
 /// The fingerprint is that of the files, by other programs too.
 #[test]
 fn the_pack_is_what_sha256sum_says() {
-    let sums = "cd \"$1\" && find rules -name '*.toml' | LC_ALL=C sort | xargs sha256sum | sha256sum";
+    let sums =
+        "cd \"$1\" && find rules -name '*.toml' | LC_ALL=C sort | xargs sha256sum | sha256sum";
     let expected = run("sh", &["-c", sums, "sh", ROOT]);
     let (_, report, _) = check(&[]);
     let expected = expected.split_whitespace().next().unwrap();
@@ -212,13 +320,22 @@ fn the_pack_is_what_sha256sum_says() {
     }
 }
 
-/// `walwise check` with an `/etc` of its own, in which a user's file lies and something was done to it.
+/// `walwise check` with an `/etc` of its own, in which a user's file lies and something was done to
+/// it.
 fn with_rules_d(done: &str) -> (i32, Value) {
     let script = "mount -t tmpfs -o mode=755 none /etc && mkdir -p /etc/walwise/rules.d && \
                   cp \"$1\" /etc/walwise/rules.d/good.toml && cd /etc/walwise/rules.d && eval \"$2\" && cd / && \
                   exec \"$3\" check -v --host \"$4\" --format json";
     let output = Command::new("unshare")
-        .args(["-m", "sh", "-c", script, "sh", &of_repository("tests/rules/user/good.toml"), done])
+        .args([
+            "-m",
+            "sh",
+            "-c",
+            script,
+            "sh",
+            &of_repository("tests/rules/user/good.toml"),
+            done,
+        ])
         .args([env!("CARGO_BIN_EXE_walwise"), &calm()])
         .output_in_time();
     let report = serde_json::from_slice(&output.stdout)
@@ -233,30 +350,63 @@ fn rules_of_the_machine_count_where_root_alone_could_write_them() {
     let (_, plain, _) = check(&[]);
     let (fine, report) = with_rules_d("true");
     assert!(in_force(&report) && fine == 0, "{:?}", warnings(&report));
-    assert_eq!(report["pack"]["user_files"][0]["file"], "/etc/walwise/rules.d/good.toml");
+    assert_eq!(
+        report["pack"]["user_files"][0]["file"],
+        "/etc/walwise/rules.d/good.toml"
+    );
     let good = "/etc/walwise/rules.d/good.toml";
     let doubtful: [(&str, &str); 9] = [
-        ("chmod g+w good.toml", &format!("{good} can be written by others than root")),
-        ("chmod o+w good.toml", &format!("{good} can be written by others than root")),
-        ("chown 65534 good.toml", &format!("{good} is not owned by root")),
+        (
+            "chmod g+w good.toml",
+            &format!("{good} can be written by others than root"),
+        ),
+        (
+            "chmod o+w good.toml",
+            &format!("{good} can be written by others than root"),
+        ),
+        (
+            "chown 65534 good.toml",
+            &format!("{good} is not owned by root"),
+        ),
         ("chown 65534 .", "/etc/walwise/rules.d is not owned by root"),
-        ("chmod g+w ..", "/etc/walwise can be written by others than root"),
+        (
+            "chmod g+w ..",
+            "/etc/walwise can be written by others than root",
+        ),
         (
             "mkdir -m 777 /etc/x && mv good.toml /etc/x && ln -s /etc/x/good.toml .",
             "/etc/x can be written by others",
         ),
         ("rm good.toml && mkfifo good.toml", "it is no regular file"),
-        ("head -c 1048577 /dev/zero > good.toml", "it is larger than 1 MiB"),
-        ("mv good.toml .. && cd .. && rmdir rules.d && mv good.toml rules.d", "Not a directory"),
+        (
+            "head -c 1048577 /dev/zero > good.toml",
+            "it is larger than 1 MiB",
+        ),
+        (
+            "mv good.toml .. && cd .. && rmdir rules.d && mv good.toml rules.d",
+            "Not a directory",
+        ),
     ];
     for (done, why) in doubtful {
         let (code, report) = with_rules_d(done);
-        assert!(said(&report, why) && said(&report, "not in force"), "{done}: {:?}", warnings(&report));
+        assert!(
+            said(&report, why) && said(&report, "not in force"),
+            "{done}: {:?}",
+            warnings(&report)
+        );
         assert_eq!((code, evaluated(&report)), (2, evaluated(&plain)), "{done}");
     }
-    for nothing in ["mv good.toml .good.toml", "rm good.toml", "rm good.toml && rmdir /etc/walwise/rules.d"] {
+    for nothing in [
+        "mv good.toml .good.toml",
+        "rm good.toml",
+        "rm good.toml && rmdir /etc/walwise/rules.d",
+    ] {
         let (code, report) = with_rules_d(nothing);
-        assert_eq!((code, &report["warnings"]), (0, &plain["warnings"]), "{nothing}");
+        assert_eq!(
+            (code, &report["warnings"]),
+            (0, &plain["warnings"]),
+            "{nothing}"
+        );
         assert_eq!(report["pack"], plain["pack"]);
     }
     let (_, report) =

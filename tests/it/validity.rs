@@ -1,6 +1,7 @@
-//! The validity table compared with this very kernel: every accepted option must mount, every refused one must not, and
-//! one without effect must change nothing. Features are created and mounted, and advised remounts must be in force
-//! afterwards. File systems are real, on loop devices.
+//! The validity table compared with this very kernel: every accepted option must mount, every
+//! refused one must not, and one without effect must change nothing. Features are created and
+//! mounted, and advised remounts must be in force afterwards. File systems are real, on loop
+//! devices.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -18,7 +19,8 @@ use crate::support::deadline::CommandInTime as _;
 
 const MIB: u64 = 512;
 
-/// The running kernel as the mainline kernel it claims to be; a vendor's kernel is decided by fewer rows, never by others.
+/// The running kernel as the mainline kernel it claims to be; a vendor's kernel is decided by fewer
+/// rows, never by others.
 fn kernel() -> Version {
     Version::parse(run("uname", &["-r"]).trim()).expect("a kernel release")
 }
@@ -36,27 +38,45 @@ fn check(fs: &str) {
     let (mut mounted, mut refused, mut wrong) = (0, 0, Vec::new());
     // Some options change a file system for good, so each group of effects has one of its own.
     let (good, bad) = (disk(fs), disk(fs));
-    let foreign = ["ext4", "xfs", "btrfs"].into_iter().filter(|other| *other != fs).flat_map(examples);
-    let alone = examples(fs).into_iter().chain(foreign).map(|example| (example.option, None));
-    let accompanied = examples(fs).into_iter().map(|example| (example.option, example.beside));
+    let foreign = ["ext4", "xfs", "btrfs"]
+        .into_iter()
+        .filter(|other| *other != fs)
+        .flat_map(examples);
+    let alone = examples(fs)
+        .into_iter()
+        .chain(foreign)
+        .map(|example| (example.option, None));
+    let accompanied = examples(fs)
+        .into_iter()
+        .map(|example| (example.option, example.beside));
     for (option, beside) in alone.chain(accompanied) {
         let words: Vec<String> = beside.into_iter().chain([option]).collect();
         let line = words.join(",");
-        let Some(ruling) = mount_options(fs, &words, &[], &kernel, "mainline").pop() else { continue };
+        let Some(ruling) = mount_options(fs, &words, &[], &kernel, "mainline").pop() else {
+            continue;
+        };
         match ruling.effect {
             Effect::Unknown => {}
             Effect::Refused => match bad.try_mount(&line) {
-                Ok(()) => wrong.push(format!("{line}: mounts, but should be refused: {}", ruling.because)),
+                Ok(()) => wrong.push(format!(
+                    "{line}: mounts, but should be refused: {}",
+                    ruling.because
+                )),
                 Err(_) => refused += 1,
             },
             effect => match good.try_mount(&line) {
                 Ok(()) => mounted += 1,
-                Err(said) => wrong.push(format!("{line}: {}, but mount says {said}", effect.word())),
+                Err(said) => {
+                    wrong.push(format!("{line}: {}, but mount says {said}", effect.word()));
+                }
             },
         }
     }
     assert!(wrong.is_empty(), "{fs} on {kernel}:\n{}", wrong.join("\n"));
-    assert!(mounted > 40 && refused > 40, "{fs}: only {mounted} mounted and {refused} refused");
+    assert!(
+        mounted > 40 && refused > 40,
+        "{fs}: only {mounted} mounted and {refused} refused"
+    );
 }
 
 #[test]
@@ -88,8 +108,15 @@ fn sorted(mut options: Vec<String>) -> Vec<String> {
 
 /// The kernel's ruling on one option, with the option that it needs beside it.
 fn effect(fs: &str, example: &MountExample) -> (String, Effect) {
-    let words: Vec<String> = example.beside.iter().chain([&example.option]).cloned().collect();
-    let ruling = mount_options(fs, &words, &[], &kernel(), "mainline").pop().unwrap();
+    let words: Vec<String> = example
+        .beside
+        .iter()
+        .chain([&example.option])
+        .cloned()
+        .collect();
+    let ruling = mount_options(fs, &words, &[], &kernel(), "mainline")
+        .pop()
+        .unwrap();
     (words.join(","), ruling.effect)
 }
 
@@ -108,11 +135,17 @@ fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
             let with = sorted(disk.in_force_with(&line).unwrap());
             // Some kernels print what they do not heed.
             let printed = |word: &&String| effect == Effect::NoEffect && **word == line;
-            let new = with.iter().filter(|word| !without.contains(word) && !printed(word));
-            let differ: Vec<&String> =
-                new.chain(without.iter().filter(|word| !with.contains(word))).collect();
+            let new = with
+                .iter()
+                .filter(|word| !without.contains(word) && !printed(word));
+            let differ: Vec<&String> = new
+                .chain(without.iter().filter(|word| !with.contains(word)))
+                .collect();
             if !differ.is_empty() {
-                wrong.push(format!("{fs} {line} is `{}` and changes {differ:?}", effect.word()));
+                wrong.push(format!(
+                    "{fs} {line} is `{}` and changes {differ:?}",
+                    effect.word()
+                ));
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -122,9 +155,14 @@ fn what_has_no_effect_or_is_the_default_changes_nothing_in_force() {
 
 /// The lines of options that the lab mounts on older kernels, of one file system.
 fn option_lines(fs: &str) -> Vec<String> {
-    let file = format!("{}/tests/lab/guest/option-lines", env!("CARGO_MANIFEST_DIR"));
+    let file = format!(
+        "{}/tests/lab/guest/option-lines",
+        env!("CARGO_MANIFEST_DIR")
+    );
     let text = std::fs::read_to_string(file).unwrap();
-    let of_it = text.lines().filter_map(|line| line.strip_prefix(fs)?.strip_prefix(' '));
+    let of_it = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(fs)?.strip_prefix(' '));
     of_it.map(str::to_owned).collect()
 }
 
@@ -139,8 +177,12 @@ fn the_lines_of_options_are_many_and_all_of_them_are_decided() {
     for kernel in ["6.1.176", "6.12.117", "6.18.44"] {
         for (fs, line) in &all {
             let words: Vec<String> = line.split(',').map(str::to_owned).collect();
-            let rulings = mount_options(fs, &words, &[], &Version::parse(kernel).unwrap(), "debian");
-            if rulings.iter().any(|ruling| ruling.effect == Effect::Unknown) {
+            let rulings =
+                mount_options(fs, &words, &[], &Version::parse(kernel).unwrap(), "debian");
+            if rulings
+                .iter()
+                .any(|ruling| ruling.effect == Effect::Unknown)
+            {
                 undecided.push(format!("{fs} {line} on {kernel}"));
             }
         }
@@ -148,8 +190,8 @@ fn the_lines_of_options_are_many_and_all_of_them_are_decided() {
     assert!(undecided.is_empty(), "{}", undecided.join("\n"));
 }
 
-/// Each line, mounted for real, is accepted where every word of it is, and refused where one is. The options in force
-/// are those that no other word of the line revokes.
+/// Each line, mounted for real, is accepted where every word of it is, and refused where one is.
+/// The options in force are those that no other word of the line revokes.
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn lines_of_options_do_what_the_table_says() {
@@ -160,20 +202,31 @@ fn lines_of_options_do_what_the_table_says() {
         for line in option_lines(fs) {
             let words: Vec<String> = line.split(',').map(str::to_owned).collect();
             let rulings = mount_options(fs, &words, &[], &kernel, "mainline");
-            let refusal = rulings.iter().find(|ruling| ruling.effect == Effect::Refused);
+            let refusal = rulings
+                .iter()
+                .find(|ruling| ruling.effect == Effect::Refused);
             match (disk.in_force_with(&line), refusal) {
                 (Err(_), Some(_)) => refused += 1,
-                (Err(said), None) => wrong.push(format!("{fs} {line}: taken, but mount says {said}")),
-                (Ok(_), Some(ruling)) => wrong.push(format!("{fs} {line}: mounts, but {}", ruling.because)),
+                (Err(said), None) => {
+                    wrong.push(format!("{fs} {line}: taken, but mount says {said}"));
+                }
+                (Ok(_), Some(ruling)) => {
+                    wrong.push(format!("{fs} {line}: mounts, but {}", ruling.because));
+                }
                 (Ok(whole), None) => {
                     taken += 1;
                     let holds = holding(fs, &words);
                     if holds.len() < words.len() {
                         same += 1;
-                        let (found, held) =
-                            (sorted(whole), sorted(disk.in_force_with(&holds.join(",")).unwrap()));
+                        let (found, held) = (
+                            sorted(whole),
+                            sorted(disk.in_force_with(&holds.join(",")).unwrap()),
+                        );
                         if found != held {
-                            wrong.push(format!("{fs} {line} is not {}: {found:?} {held:?}", holds.join(",")));
+                            wrong.push(format!(
+                                "{fs} {line} is not {}: {found:?} {held:?}",
+                                holds.join(",")
+                            ));
                         }
                     }
                 }
@@ -181,17 +234,26 @@ fn lines_of_options_do_what_the_table_says() {
         }
     }
     assert!(wrong.is_empty(), "on {kernel}:\n{}", wrong.join("\n"));
-    assert!(taken > 300 && refused > 120 && same > 100, "{taken} taken, {refused} refused, {same} compared");
+    assert!(
+        taken > 300 && refused > 120 && same > 100,
+        "{taken} taken, {refused} refused, {same} compared"
+    );
 }
 
 /// The options that rules would put in, by rule.
 fn advised() -> Vec<(String, String)> {
     let mut all = Vec::new();
     for rule in RuleSet::builtin().rules() {
-        let mounts = |advice: &&AdviceSpec| ["mount.options", "boot.options"].contains(&advice.setting.name);
+        let mounts =
+            |advice: &&AdviceSpec| ["mount.options", "boot.options"].contains(&advice.setting.name);
         for advice in rule.advise.iter().filter(mounts) {
             if let ChangeSpec::Fixed(change) = &advice.change {
-                all.extend(change.values().iter().map(|value| (rule.id.clone(), value.clone())));
+                all.extend(
+                    change
+                        .values()
+                        .iter()
+                        .map(|value| (rule.id.clone(), value.clone())),
+                );
             }
         }
     }
@@ -205,10 +267,17 @@ fn every_option_that_rules_advise_mounts() {
     for (rule, option) in advised() {
         let mut taken = option == "hard";
         for (fs, disk) in &disks {
-            let ruling =
-                mount_options(fs, std::slice::from_ref(&option), &[], &kernel(), "mainline").remove(0);
+            let ruling = mount_options(
+                fs,
+                std::slice::from_ref(&option),
+                &[],
+                &kernel(),
+                "mainline",
+            )
+            .remove(0);
             if matches!(ruling.effect, Effect::Ok | Effect::DefaultAnyway) {
-                disk.try_mount(&option).unwrap_or_else(|said| panic!("{rule}: {option} on {fs}: {said}"));
+                disk.try_mount(&option)
+                    .unwrap_or_else(|said| panic!("{rule}: {option} on {fs}: {said}"));
                 taken = true;
             }
         }
@@ -216,18 +285,23 @@ fn every_option_that_rules_advise_mounts() {
     }
 }
 
-/// What walwise prints to apply and to undo the advice of a rule about the options of a mounted file system.
+/// What walwise prints to apply and to undo the advice of a rule about the options of a mounted
+/// file system.
 fn printed(mounted: &Mounted, rule: &str) -> [String; 2] {
     let (_, report) = check_json(&[mounted.dir("data").to_str().unwrap(), "--no-probe"]);
     let findings = report["findings"].as_array().unwrap().iter();
-    let advice =
-        findings.filter(|finding| finding["rule"] == rule && finding["outcome"]["outcome"] == "applies");
-    let advice: Vec<&serde_json::Value> =
-        advice.flat_map(|finding| finding["advice"].as_array().unwrap()).collect();
+    let advice = findings
+        .filter(|finding| finding["rule"] == rule && finding["outcome"]["outcome"] == "applies");
+    let advice: Vec<&serde_json::Value> = advice
+        .flat_map(|finding| finding["advice"].as_array().unwrap())
+        .collect();
     ["apply", "undo"].map(|word| {
-        let commands = advice.iter().flat_map(|advice| advice[word].as_array().unwrap());
+        let commands = advice
+            .iter()
+            .flat_map(|advice| advice[word].as_array().unwrap());
         let commands = commands.map(|command| command.as_str().unwrap());
-        let of_mount = |command: &&str| command.starts_with("mount ") || command.starts_with("umount ");
+        let of_mount =
+            |command: &&str| command.starts_with("mount ") || command.starts_with("umount ");
         commands.filter(of_mount).collect::<Vec<_>>().join("\n")
     })
 }
@@ -238,7 +312,9 @@ fn what_a_remount_is_advised_for_is_in_force_after_it() {
     let (mut tried, mut wrong) = (BTreeSet::new(), Vec::new());
     for rule in RuleSet::builtin().rules() {
         for removed in rule.advise.iter().flat_map(|advice| match &advice.change {
-            ChangeSpec::Fixed(change) if advice.setting.name == "mount.options" => change.removed().to_vec(),
+            ChangeSpec::Fixed(change) if advice.setting.name == "mount.options" => {
+                change.removed().to_vec()
+            }
             _ => Vec::new(),
         }) {
             for fs in FAMILIES {
@@ -256,7 +332,10 @@ fn what_a_remount_is_advised_for_is_in_force_after_it() {
                 let before = in_force();
                 run("sh", &["-e", "-c", &apply]);
                 if in_force().contains(&removed) || in_force() == before {
-                    wrong.push(format!("{}: {removed} is in force on {fs} after {apply}", rule.id));
+                    wrong.push(format!(
+                        "{}: {removed} is in force on {fs} after {apply}",
+                        rule.id
+                    ));
                 }
                 run("sh", &["-e", "-c", &undo]);
                 if in_force() != before {
@@ -300,7 +379,12 @@ fn a_default_of_the_superblock_is_taken_back_too() {
         let disk = disk("ext4");
         run("tune2fs", &["-o", default, &disk.device]);
         let mounted = disk.mount("");
-        let in_force = || mounted.disk.in_force(&mounted.point).contains(&removed.to_owned());
+        let in_force = || {
+            mounted
+                .disk
+                .in_force(&mounted.point)
+                .contains(&removed.to_owned())
+        };
         assert!(in_force(), "{default}");
         let [apply, _] = printed(&mounted, rule);
         run("sh", &["-e", "-c", &apply]);
@@ -311,17 +395,33 @@ fn a_default_of_the_superblock_is_taken_back_too() {
 /// The tool that makes a file system, by what it says.
 fn tool(fs: &str) -> Version {
     let flag = if fs == "btrfs" { "--version" } else { "-V" };
-    let output = Command::new(format!("mkfs.{fs}")).arg(flag).output_in_time();
-    let text = format!("{} {}", String::from_utf8_lossy(&output.stdout), stderr(&output));
-    let number = |word: &str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
-    text.split_whitespace().find(|word| number(word)).and_then(Version::parse).expect("a version")
+    let output = Command::new(format!("mkfs.{fs}"))
+        .arg(flag)
+        .output_in_time();
+    let text = format!(
+        "{} {}",
+        String::from_utf8_lossy(&output.stdout),
+        stderr(&output)
+    );
+    let number = |word: &str| {
+        word.trim_start_matches('v')
+            .starts_with(|c: char| c.is_ascii_digit())
+    };
+    text.split_whitespace()
+        .find(|word| number(word))
+        .and_then(Version::parse)
+        .expect("a version")
 }
 
 /// Creates a file system with these words and mounts it; returns the failure, if any.
 fn make(fs: &str, words: &[String]) -> Result<(), String> {
     let disk = Loop::new(MIB);
     let mut mkfs = Command::new(format!("mkfs.{fs}"));
-    let output = mkfs.arg("-q").args(words).arg(&disk.device).output_in_time();
+    let output = mkfs
+        .arg("-q")
+        .args(words)
+        .arg(&disk.device)
+        .output_in_time();
     if !output.status.success() {
         return Err(format!("mkfs: {}", stderr(&output)));
     }
@@ -344,19 +444,34 @@ fn features_are_made_and_mounted_or_refused_as_the_table_says() {
                 _ if feature.by_build => {}
                 Effect::Ok | Effect::Deprecated => {
                     made += 1;
-                    wrong.extend(make(fs, with).err().map(|said| format!("{fs} {with:?}: {said}")));
+                    wrong.extend(
+                        make(fs, with)
+                            .err()
+                            .map(|said| format!("{fs} {with:?}: {said}")),
+                    );
                 }
                 _ => {
                     refused += 1;
-                    wrong.extend(make(fs, with).is_ok().then(|| format!("{fs} {with:?} is taken")));
+                    wrong.extend(
+                        make(fs, with)
+                            .is_ok()
+                            .then(|| format!("{fs} {with:?} is taken")),
+                    );
                 }
             }
             if tool >= *feature.tool && !feature.needed {
                 left_out += 1;
-                wrong.extend(make(fs, without).err().map(|said| format!("{fs} {without:?}: {said}")));
+                wrong.extend(
+                    make(fs, without)
+                        .err()
+                        .map(|said| format!("{fs} {without:?}: {said}")),
+                );
             }
         }
-        assert!(made > 2 && left_out > 2, "{fs}: {made} made, {left_out} left out, {refused} refused");
+        assert!(
+            made > 2 && left_out > 2,
+            "{fs}: {made} made, {left_out} left out, {refused} refused"
+        );
         // What this kernel cannot have is nothing: its tools are older.
         let words: Vec<String> = leave_out(fs, &tool, &kernel, "mainline");
         assert_eq!(words, [""; 0], "{fs}");
@@ -370,7 +485,10 @@ fn what_rules_advise_for_a_new_file_system_is_made_and_mounted() {
     let mut tried = 0;
     for rule in RuleSet::builtin().rules() {
         let of = |setting: &str| -> Vec<String> {
-            let pieces = rule.advise.iter().filter(|advice| advice.setting.name == setting);
+            let pieces = rule
+                .advise
+                .iter()
+                .filter(|advice| advice.setting.name == setting);
             let fixed = pieces.filter_map(|advice| match &advice.change {
                 ChangeSpec::Fixed(change) => Some(change.values().to_vec()),
                 _ => None,
@@ -379,8 +497,11 @@ fn what_rules_advise_for_a_new_file_system_is_made_and_mounted() {
         };
         let (systems, options) = (of("filesystem"), of("mkfs.options"));
         for fs in systems.iter().filter(|fs| FAMILIES.contains(&fs.as_str())) {
-            let words: Vec<String> =
-                options.iter().flat_map(|word| word.split(' ')).map(str::to_owned).collect();
+            let words: Vec<String> = options
+                .iter()
+                .flat_map(|word| word.split(' '))
+                .map(str::to_owned)
+                .collect();
             make(fs, &words).unwrap_or_else(|said| panic!("{}: {fs} {words:?}: {said}", rule.id));
             tried += 1;
         }
@@ -388,8 +509,8 @@ fn what_rules_advise_for_a_new_file_system_is_made_and_mounted() {
     assert!(tried > 2);
 }
 
-/// The lab tries the same on older kernels, from lists of its own: tests/lab/stacks/options.sh, and those of every file
-/// system in tests/lab/guest/lib.sh.
+/// The lab tries the same on older kernels, from lists of its own: tests/lab/stacks/options.sh, and
+/// those of every file system in tests/lab/guest/lib.sh.
 #[test]
 fn the_lab_tries_every_option_of_the_table() {
     let lab = |file: &str| {
@@ -400,7 +521,9 @@ fn the_lab_tries_every_option_of_the_table() {
     let (common, _) = common.split_once("\n}").unwrap();
     for fs in FAMILIES {
         let options = lab("stacks/options.sh");
-        let (_, text) = options.split_once(&format!("\n### options-{fs}\n")).unwrap();
+        let (_, text) = options
+            .split_once(&format!("\n### options-{fs}\n"))
+            .unwrap();
         let text = text.split("\n### ").next().unwrap();
         let lines: BTreeSet<&str> = text.lines().chain(common.split_whitespace()).collect();
         let mut missing = Vec::new();
@@ -408,7 +531,10 @@ fn the_lab_tries_every_option_of_the_table() {
             ["6.1.176", "6.12.117"].into_iter().any(|kernel| {
                 let options = std::slice::from_ref(&example.option);
                 let kernel = Version::parse(kernel).unwrap();
-                mount_options(fs, options, &[], &kernel, "mainline").remove(0).effect != Effect::Unknown
+                mount_options(fs, options, &[], &kernel, "mainline")
+                    .remove(0)
+                    .effect
+                    != Effect::Unknown
             })
         };
         for MountExample { option, beside } in examples(fs).into_iter().filter(decided) {
@@ -428,17 +554,41 @@ fn a_newer_mkfs_is_told_what_an_older_kernel_cannot_mount() {
     let older = stdout(&captured).replace(run("uname", &["-r"]).trim(), "5.10.0");
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), older).unwrap();
-    let asked = ["check", &disk.device, "--host", file.path().to_str().unwrap(), "--format", "script"];
+    let asked = [
+        "check",
+        &disk.device,
+        "--host",
+        file.path().to_str().unwrap(),
+        "--format",
+        "script",
+    ];
     let script = stdout(&walwise().args(asked).output_in_time());
-    let line = script.lines().find(|line| line.starts_with("mkfs.")).expect("a file system");
+    let line = script
+        .lines()
+        .find(|line| line.starts_with("mkfs."))
+        .expect("a file system");
     let command = &line.replace("\"$DEVICE\"", &disk.device);
     let kernel = Version::parse("5.10.0").unwrap();
     let words = leave_out("ext4", &tool("ext4"), &kernel, "mainline");
-    assert!(words.iter().all(|word| command.contains(word.as_str())), "{command} lacks one of {words:?}");
-    assert!(tool("ext4") < Version::parse("1.47.0").unwrap() || words == ["^orphan_file"], "{words:?}");
+    assert!(
+        words.iter().all(|word| command.contains(word.as_str())),
+        "{command} lacks one of {words:?}"
+    );
+    assert!(
+        tool("ext4") < Version::parse("1.47.0").unwrap() || words == ["^orphan_file"],
+        "{words:?}"
+    );
     run("sh", &["-c", command]);
     disk.try_mount("").unwrap();
     let superblock = run("dumpe2fs", &["-h", &disk.device]);
-    let features = superblock.lines().find(|line| line.starts_with("Filesystem features:")).unwrap();
-    assert!(words.iter().all(|word| !features.contains(word.trim_start_matches('^'))), "{features}");
+    let features = superblock
+        .lines()
+        .find(|line| line.starts_with("Filesystem features:"))
+        .unwrap();
+    assert!(
+        words
+            .iter()
+            .all(|word| !features.contains(word.trim_start_matches('^'))),
+        "{features}"
+    );
 }

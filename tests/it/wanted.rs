@@ -1,5 +1,5 @@
-//! The file system that the user wants: what is refused, by walwise and by the script. `tests/converge` goes on from the
-//! script to a server.
+//! The file system that the user wants: what is refused, by walwise and by the script.
+//! `tests/converge` goes on from the script to a server.
 
 use std::fs;
 
@@ -12,7 +12,15 @@ use crate::support::deadline::CommandInTime as _;
 #[ignore = "needs root: loop devices"]
 fn a_directory_that_cannot_be_made_keeps_the_disk_as_it_is() {
     let disk = Loop::new(64);
-    let asked = ["check", &disk.device, "--fs", "ext4", "--no-probe", "--format", "script"];
+    let asked = [
+        "check",
+        &disk.device,
+        "--fs",
+        "ext4",
+        "--no-probe",
+        "--format",
+        "script",
+    ];
     let script = stdout(&walwise().args(asked).output_in_time());
     let base = tempfile::tempdir().unwrap();
     let script = edited(&script, &base.path().join("new"));
@@ -27,9 +35,17 @@ fn a_directory_that_cannot_be_made_keeps_the_disk_as_it_is() {
     ] {
         let output = sh(&with_directory(&script, directory, owner));
         assert_eq!(output.status.code(), Some(1), "{directory} {owner}");
-        assert!(stderr(&output).contains(says), "{directory} {owner}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains(says),
+            "{directory} {owner}: {}",
+            stderr(&output)
+        );
     }
-    assert_eq!(run("wipefs", &["-n", &disk.device]), "", "something was written");
+    assert_eq!(
+        run("wipefs", &["-n", &disk.device]),
+        "",
+        "something was written"
+    );
 }
 
 #[test]
@@ -38,10 +54,16 @@ fn a_refusal_says_why_before_anything_is_measured() {
     let small = Loop::new(64);
     let base = tempfile::tempdir().unwrap();
     for (target, filesystem, says) in [
-        (small.device.as_str(), "xfs", "device.size is at least 300 MiB (64 MiB)"),
+        (
+            small.device.as_str(),
+            "xfs",
+            "device.size is at least 300 MiB (64 MiB)",
+        ),
         (base.path().to_str().unwrap(), "xfs", "It is a directory"),
     ] {
-        let output = walwise().args(["check", target, "--fs", filesystem]).output_in_time();
+        let output = walwise()
+            .args(["check", target, "--fs", filesystem])
+            .output_in_time();
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         assert!(stderr(&output).contains(says), "{}", stderr(&output));
     }

@@ -1,5 +1,5 @@
-//! Screens and text report use the same words: for recorded hosts, every sentence that a screen takes from the report
-//! occurs in the output of `check`, apart from spaces and line ends.
+//! Screens and text report use the same words: for recorded hosts, every sentence that a screen
+//! takes from the report occurs in the output of `check`, apart from spaces and line ends.
 
 use std::fs;
 
@@ -16,7 +16,8 @@ use walwise_sys::host::RecordedHost;
 
 use crate::support::recorded::{file, reports};
 
-/// Hosts that differ: at risk, durable, a guest, a RAID with a battery, btrfs, ZFS, a swamp of unknowns, a network.
+/// Hosts that differ: at risk, durable, a guest, a RAID with a battery, btrfs, ZFS, a swamp of
+/// unknowns, a network.
 const HOSTS: [&str; 9] = [
     "ext4-nobarrier",
     "sata-volatile",
@@ -31,7 +32,12 @@ const HOSTS: [&str; 9] = [
 
 fn report(name: &str) -> Report {
     let host = RecordedHost::parse(&fs::read(file(name)).unwrap()).unwrap();
-    let request = Request { target: None, new: true, without_programs: false, ..Request::default() };
+    let request = Request {
+        target: None,
+        new: true,
+        without_programs: false,
+        ..Request::default()
+    };
     Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }
 
@@ -45,17 +51,32 @@ fn sentences(report: &Report) -> Vec<String> {
     let mut all: Vec<String> = report.warnings.iter().map(ToString::to_string).collect();
     for verdict in &report.verdicts {
         all.extend([verdict.sentence.clone(), verdict.limits.clone()]);
-        all.extend(verdict.paths.iter().take(1).flat_map(|path| &path.evidence).map(|one| one.says.clone()));
+        all.extend(
+            verdict
+                .paths
+                .iter()
+                .take(1)
+                .flat_map(|path| &path.evidence)
+                .map(|one| one.says.clone()),
+        );
         for need in &verdict.missing {
             all.extend([telling::words::reason(need), need.fact.clone()]);
             all.extend(need.remedy.as_ref().map(ToString::to_string));
         }
     }
-    for finding in report.findings.iter().filter(|one| one.outcome == Outcome::Applies) {
+    for finding in report
+        .findings
+        .iter()
+        .filter(|one| one.outcome == Outcome::Applies)
+    {
         all.extend((finding.level > Level::Keep).then(|| finding.title.clone()));
         all.extend((finding.level >= Level::Warning).then(|| finding.because.to_string()));
     }
-    for step in report.plans.iter().flat_map(|plan| plan.steps.iter().chain(&plan.options)) {
+    for step in report
+        .plans
+        .iter()
+        .flat_map(|plan| plan.steps.iter().chain(&plan.options))
+    {
         all.extend([step.title.clone(), telling::words::change(step)]);
         all.extend(step.advice.price.clone());
         if step.advice.change != Change::Keep {
@@ -108,7 +129,10 @@ fn letters(svg: &str) -> String {
             _ => {}
         }
     }
-    out.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">").replace("&#160;", " ")
+    out.replace("&amp;", "&")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&#160;", " ")
 }
 
 /// So the test above is about what is on the screens.
@@ -119,33 +143,54 @@ fn those_sentences_are_on_the_screens() {
         let shown = tui::pictures(report.clone(), Vec::new(), (120, 200));
         let shown: String = shown.iter().map(|(_, svg)| letters(svg)).collect();
         let shown: String = shown.chars().filter(|c| !c.is_whitespace()).collect();
-        let worst = report.verdicts.iter().map(|verdict| verdict.standing).min().unwrap();
-        let worst = report.verdicts.iter().filter(|verdict| verdict.standing == worst);
+        let worst = report
+            .verdicts
+            .iter()
+            .map(|verdict| verdict.standing)
+            .min()
+            .unwrap();
+        let worst = report
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.standing == worst);
         let mut bare = worst.map(|verdict| verdict.sentence.split_whitespace().collect::<String>());
         assert!(bare.any(|bare| shown.contains(&bare)), "{name}");
     }
 }
 
 /// The keys under which the JSON holds sentences.
-const SENTENCES: [&str; 9] =
-    ["title", "because", "remedy", "says", "sentence", "limits", "reason", "fix", "tradeoff"];
+const SENTENCES: [&str; 9] = [
+    "title", "because", "remedy", "says", "sentence", "limits", "reason", "fix", "tradeoff",
+];
 
 /// What of a sentence is not for people: a placeholder, the name of a fact, a size in bytes.
 fn machine_words(sentence: &str) -> Vec<String> {
     let is_edge = |c: char| !c.is_alphanumeric() && c != '_' && c != '}' && c != '{';
-    let words = sentence.split_whitespace().map(|word| word.trim_matches(is_edge));
+    let words = sentence
+        .split_whitespace()
+        .map(|word| word.trim_matches(is_edge));
     let is_fact = |word: &str| catalog::find(word).is_some() && settings::find(word).is_none();
-    let is_size =
-        |word: &str| word.parse::<u64>().is_ok_and(|number| number > 1 << 20 && number < u64::from(u32::MAX));
+    let is_size = |word: &str| {
+        word.parse::<u64>()
+            .is_ok_and(|number| number > 1 << 20 && number < u64::from(u32::MAX))
+    };
     let is_blank = |word: &str| word.starts_with('{') && word.ends_with('}');
-    words.filter(|word| is_fact(word) || is_size(word) || is_blank(word)).map(str::to_owned).collect()
+    words
+        .filter(|word| is_fact(word) || is_size(word) || is_blank(word))
+        .map(str::to_owned)
+        .collect()
 }
 
 fn sentences_of(json: &Value, found: &mut Vec<String>) {
     match json {
         Value::Object(fields) => {
             for (key, value) in fields {
-                found.extend(value.as_str().filter(|_| SENTENCES.contains(&&**key)).map(str::to_owned));
+                found.extend(
+                    value
+                        .as_str()
+                        .filter(|_| SENTENCES.contains(&&**key))
+                        .map(str::to_owned),
+                );
                 sentences_of(value, found);
             }
         }
@@ -159,15 +204,22 @@ fn no_sentence_holds_what_only_a_machine_reads() {
     let (mut all, mut wrong) = (0, Vec::new());
     for (_, report) in reports() {
         let mut sentences = Vec::new();
-        sentences_of(&serde_json::from_str(&json::render(&report)).unwrap(), &mut sentences);
+        sentences_of(
+            &serde_json::from_str(&json::render(&report)).unwrap(),
+            &mut sentences,
+        );
         all += sentences.len();
-        let said = |sentence: &String| (!machine_words(sentence).is_empty()).then(|| sentence.clone());
+        let said =
+            |sentence: &String| (!machine_words(sentence).is_empty()).then(|| sentence.clone());
         wrong.extend(sentences.iter().filter_map(said));
     }
     assert!(all > 1_000, "{all} sentences are no proof");
     assert_eq!(wrong, [""; 0]);
-    for seen in ["pg.wal_size_fit is unknown", "Mount {mount.point} with noatime", "100663296 → 1073741824"]
-    {
+    for seen in [
+        "pg.wal_size_fit is unknown",
+        "Mount {mount.point} with noatime",
+        "100663296 → 1073741824",
+    ] {
         assert!(!machine_words(seen).is_empty(), "{seen}");
     }
 }

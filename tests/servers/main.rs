@@ -1,5 +1,6 @@
-//! What walwise says to servers that it does not see: for each release in a file, its table of settings, its ruling on
-//! values, and every piece of advice as its outputs print it. `tests/servers/run` compares all of it with real servers.
+//! What walwise says to servers that it does not see: for each release in a file, its table of
+//! settings, its ruling on values, and every piece of advice as its outputs print it.
+//! `tests/servers/run` compares all of it with real servers.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -35,9 +36,15 @@ use advised::Advised;
 
 /// Releases that begin a row of the table, so that their settings together are all of it.
 const RELEASES: [(ServerKind, &[&str]); 3] = [
-    (ServerKind::Postgres, &["9.4.21", "12.0", "16.12", "18.2", "19.0"]),
+    (
+        ServerKind::Postgres,
+        &["9.4.21", "12.0", "16.12", "18.2", "19.0"],
+    ),
     (ServerKind::Mysql, &["5.7.4", "8.0.30", "8.4.0", "9.4.0"]),
-    (ServerKind::Mariadb, &["10.5.9", "10.11.9", "11.4.3", "12.3.0"]),
+    (
+        ServerKind::Mariadb,
+        &["10.5.9", "10.11.9", "11.4.3", "12.3.0"],
+    ),
 ];
 
 /// A release of a server, with the facts by which advice to it is checked and printed.
@@ -55,7 +62,10 @@ impl Asked {
         let kind = ServerKind::from_word(&text("kind")).unwrap();
         let version = Version::parse(&text("version")).unwrap();
         let seen = || Source::call("test");
-        let (place, cluster) = (Subject::target(text("data")), Subject::cluster(text("data")));
+        let (place, cluster) = (
+            Subject::target(text("data")),
+            Subject::cluster(text("data")),
+        );
         let mut facts = FactSet::default();
         facts.know(&place, &target::KIND, target::TargetKind::Directory, seen());
         facts.link(&place, &cluster);
@@ -66,15 +76,31 @@ impl Asked {
             ServerKind::Postgres => {
                 facts.know(&cluster, &postgres::VERSION, version.clone(), seen());
                 facts.know(&cluster, &postgres::DATA, text("data"), seen());
-                facts.know(&cluster, &postgres::SOCKET_DIRECTORY, text("socket"), seen());
-                facts.know(&cluster, &postgres::PORT, asked["port"].as_u64().unwrap_or_default(), seen());
+                facts.know(
+                    &cluster,
+                    &postgres::SOCKET_DIRECTORY,
+                    text("socket"),
+                    seen(),
+                );
+                facts.know(
+                    &cluster,
+                    &postgres::PORT,
+                    asked["port"].as_u64().unwrap_or_default(),
+                    seen(),
+                );
             }
             ServerKind::Mysql | ServerKind::Mariadb => {
                 facts.know(&cluster, &mysql::VERSION, version.clone(), seen());
                 facts.know(&cluster, &mysql::SOCKET, text("socket"), seen());
             }
         }
-        Self { kind, version, facts, place, cluster }
+        Self {
+            kind,
+            version,
+            facts,
+            place,
+            cluster,
+        }
     }
 
     /// Whether advice can be given to a server of this release, as far as the release decides it.
@@ -84,11 +110,18 @@ impl Asked {
             Scope::Target => &self.place,
             Scope::Host | Scope::Device | Scope::Mount | Scope::Boot => return true,
         };
-        let circumstances = Circumstances { live: true, traced: false };
+        let circumstances = Circumstances {
+            live: true,
+            traced: false,
+        };
         let conditions = [Some(&advised.rule.when), advised.spec.when.as_ref()];
         conditions.into_iter().flatten().all(|when| {
-            let rule = Rule { when: when.clone(), ..advised.rule.clone() };
-            evaluate_one(&rule, &self.facts, subject, circumstances).outcome != Outcome::DoesNotApply
+            let rule = Rule {
+                when: when.clone(),
+                ..advised.rule.clone()
+            };
+            evaluate_one(&rule, &self.facts, subject, circumstances).outcome
+                != Outcome::DoesNotApply
         })
     }
 
@@ -97,9 +130,16 @@ impl Asked {
         let spec = advised.spec;
         let held_back = guard(spec.setting, &[value], &self.facts, &self.cluster).err();
         let commands = |templates: &[Template]| {
-            templates.iter().map(|one| one.command(&self.facts, &self.cluster)).collect::<Vec<_>>()
+            templates
+                .iter()
+                .map(|one| one.command(&self.facts, &self.cluster))
+                .collect::<Vec<_>>()
         };
-        let (apply, verify, undo) = (commands(&spec.apply), commands(&spec.verify), commands(&spec.undo));
+        let (apply, verify, undo) = (
+            commands(&spec.apply),
+            commands(&spec.verify),
+            commands(&spec.undo),
+        );
         let words = |all: &[Command]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         let mut row = json!({
             "rule": advised.rule.id, "name": advised.name, "value": value, "held_back": held_back,
@@ -123,7 +163,8 @@ impl Asked {
             rule: advised.rule.id.clone(),
             subject: self.cluster.clone(),
             outcome: Outcome::Applies,
-            // An option is no part of a plan until somebody ranks it, and is printed like the others then.
+            // An option is no part of a plan until somebody ranks it, and is printed like the
+            // others then.
             level: Level::Advice,
             confidence: advised.rule.confidence,
             basis: advised.rule.basis,
@@ -145,7 +186,9 @@ impl Asked {
     fn ruling(&self, name: &str, value: &str) -> Json {
         let ruling = match self.kind {
             ServerKind::Postgres => postgres_value(name, value, &self.version),
-            ServerKind::Mysql | ServerKind::Mariadb => mysql_setting(name, value, self.kind, &self.version),
+            ServerKind::Mysql | ServerKind::Mariadb => {
+                mysql_setting(name, value, self.kind, &self.version)
+            }
         };
         json!({
             "name": name, "value": value, "effect": ruling.effect.word(), "because": ruling.because,
@@ -156,17 +199,31 @@ impl Asked {
     fn answers(&self, asked: &Json, rules: &RuleSet) -> Json {
         let known = server_settings(self.kind, &self.version);
         let here: BTreeSet<&str> = known.iter().map(|setting| setting.name).collect();
-        let releases =
-            RELEASES.iter().filter(|(kind, _)| *kind == self.kind).flat_map(|(_, releases)| *releases);
-        let ever = releases.flat_map(|release| server_settings(self.kind, &Version::parse(release).unwrap()));
-        let elsewhere: BTreeSet<&str> =
-            ever.map(|setting| setting.name).filter(|name| !here.contains(name)).collect();
+        let releases = RELEASES
+            .iter()
+            .filter(|(kind, _)| *kind == self.kind)
+            .flat_map(|(_, releases)| *releases);
+        let ever = releases
+            .flat_map(|release| server_settings(self.kind, &Version::parse(release).unwrap()));
+        let elsewhere: BTreeSet<&str> = ever
+            .map(|setting| setting.name)
+            .filter(|name| !here.contains(name))
+            .collect();
         let setting = |one: &ServerSetting| json!({ "name": one.name, "default": one.default, "change": change(one.changed_by) });
         let pair = |ask: &Json| self.ruling(ask[0].as_str().unwrap(), ask[1].as_str().unwrap());
-        let asks = asked["asks"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let area = if self.kind.is_postgres() { "pg" } else { "mysql" };
+        let asks = asked["asks"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let area = if self.kind.is_postgres() {
+            "pg"
+        } else {
+            "mysql"
+        };
         let advice = advised::of(area, rules);
-        let each = advice.iter().flat_map(|one| one.values.iter().map(move |value| self.printed(one, value)));
+        let each = advice
+            .iter()
+            .flat_map(|one| one.values.iter().map(move |value| self.printed(one, value)));
         json!({
             "settings": known.iter().map(setting).collect::<Vec<_>>(),
             "elsewhere": elsewhere,
@@ -189,10 +246,20 @@ fn change(by: ChangedBy) -> &'static str {
 #[test]
 #[ignore = "tests/servers/run asks for it, in a file, and compares the answers with real servers"]
 fn answers_about_the_servers_of_a_file() {
-    let path = |name| std::env::var_os(name).unwrap_or_else(|| panic!("tests/servers/run sets {name}"));
-    let asked: Json = serde_json::from_slice(&std::fs::read(path("WALWISE_SERVERS")).unwrap()).unwrap();
+    let path =
+        |name| std::env::var_os(name).unwrap_or_else(|| panic!("tests/servers/run sets {name}"));
+    let asked: Json =
+        serde_json::from_slice(&std::fs::read(path("WALWISE_SERVERS")).unwrap()).unwrap();
     let rules = RuleSet::builtin();
-    let answers: Vec<Json> =
-        asked.as_array().unwrap().iter().map(|server| Asked::new(server).answers(server, &rules)).collect();
-    std::fs::write(path("WALWISE_ANSWERS"), serde_json::to_vec_pretty(&answers).unwrap()).unwrap();
+    let answers: Vec<Json> = asked
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|server| Asked::new(server).answers(server, &rules))
+        .collect();
+    std::fs::write(
+        path("WALWISE_ANSWERS"),
+        serde_json::to_vec_pretty(&answers).unwrap(),
+    )
+    .unwrap();
 }

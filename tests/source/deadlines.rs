@@ -1,5 +1,5 @@
-//! Waits of tests have deadlines: what waits for a child, a pipe, a socket, a terminal or a thread is called in
-//! `crates/testkit/src/deadline.rs` alone, which gives up and says what it waited for.
+//! Waits of tests have deadlines: what waits for a child, a pipe, a socket, a terminal or a thread
+//! is called in `crates/testkit/src/deadline.rs` alone, which gives up and says what it waited for.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,24 +27,60 @@ const WAITS: [(&str, usize); 11] = [
 ];
 
 /// Functions that do the same, by the end of their path.
-const FUNCTIONS: [&str; 4] =
-    ["BufReader::new", "Read::read_to_string", "Read::read_to_end", "io::read_to_string"];
+const FUNCTIONS: [&str; 4] = [
+    "BufReader::new",
+    "Read::read_to_string",
+    "Read::read_to_end",
+    "io::read_to_string",
+];
 
 /// Tests, besides those in the source.
 const TESTS: [&str; 4] = ["tests/it", "tests/attacks", "tests/trials", "tests/servers"];
 
 /// What may wait: the helper, and what ends with something that has a deadline.
 const MAY: [(&str, &str, &str); 11] = [
-    ("crates/testkit/src/deadline.rs", "read", "asked before whether something is there"),
-    ("crates/testkit/src/deadline.rs", "join", "asked before whether it has ended"),
-    ("tests/it/support/pty.rs", "read", "a thread that nobody waits for"),
-    ("tests/it/support/fuse.rs", "read", "a thread that is waited for with a deadline"),
-    ("tests/attacks/stranger.rs", "incoming", "a child that is killed"),
+    (
+        "crates/testkit/src/deadline.rs",
+        "read",
+        "asked before whether something is there",
+    ),
+    (
+        "crates/testkit/src/deadline.rs",
+        "join",
+        "asked before whether it has ended",
+    ),
+    (
+        "tests/it/support/pty.rs",
+        "read",
+        "a thread that nobody waits for",
+    ),
+    (
+        "tests/it/support/fuse.rs",
+        "read",
+        "a thread that is waited for with a deadline",
+    ),
+    (
+        "tests/attacks/stranger.rs",
+        "incoming",
+        "a child that is killed",
+    ),
     ("tests/attacks/stranger.rs", "read", "the same"),
     ("tests/attacks/sockets.rs", "accept", "does not block"),
-    ("src/cli/named_file/tests.rs", "read_to_end", "its deadline is what is tested"),
-    ("crates/sys/src/host/live/files.rs", "io::read_to_string", "a regular file"),
-    ("crates/report/src/html/trial.rs", "Read::read_to_string", "a text in memory"),
+    (
+        "src/cli/named_file/tests.rs",
+        "read_to_end",
+        "its deadline is what is tested",
+    ),
+    (
+        "crates/sys/src/host/live/files.rs",
+        "io::read_to_string",
+        "a regular file",
+    ),
+    (
+        "crates/report/src/html/trial.rs",
+        "Read::read_to_string",
+        "a text in memory",
+    ),
     ("crates/report/src/inside.rs", "read_to_end", "the same"),
 ];
 
@@ -57,13 +93,18 @@ fn may(file: &str, wait: &str) -> bool {
 fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, token) in tokens.iter().enumerate() {
-        let TokenTree::Group(group) = token else { continue };
+        let TokenTree::Group(group) = token else {
+            continue;
+        };
         waits(group.stream(), found);
         if group.delimiter() != Delimiter::Parenthesis {
             continue;
         }
-        let before =
-            |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at)).map(ToString::to_string);
+        let before = |back: usize| {
+            at.checked_sub(back)
+                .and_then(|at| tokens.get(at))
+                .map(ToString::to_string)
+        };
         let Some(name) = before(1) else { continue };
         let line = group.span().start().line;
         // Reading into a buffer: the same name opens files.
@@ -82,9 +123,13 @@ fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
 
 /// How many arguments are in a list.
 fn arguments(list: TokenStream) -> usize {
-    let commas = |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
+    let commas =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
     let tokens: Vec<TokenTree> = list.into_iter().collect();
-    tokens.split(commas).filter(|argument| !argument.is_empty()).count()
+    tokens
+        .split(commas)
+        .filter(|argument| !argument.is_empty())
+        .count()
 }
 
 /// The lines of a file of the source that are for tests alone.
@@ -94,7 +139,8 @@ struct TestLines(Vec<(usize, usize)>);
 impl<'ast> Visit<'ast> for TestLines {
     fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
         if is_for_tests(&module.attrs) {
-            self.0.push((module.span().start().line, module.span().end().line));
+            self.0
+                .push((module.span().start().line, module.span().end().line));
         } else {
             visit::visit_item_mod(self, module);
         }
@@ -107,7 +153,13 @@ fn waits_of(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usize)> {
     lines.visit_file(file);
     let mut found = Vec::new();
     waits(text.parse().unwrap(), &mut found);
-    let is_test = |line: usize| whole || lines.0.iter().any(|(from, to)| (*from..=*to).contains(&line));
+    let is_test = |line: usize| {
+        whole
+            || lines
+                .0
+                .iter()
+                .any(|(from, to)| (*from..=*to).contains(&line))
+    };
     found.retain(|(_, line)| is_test(*line));
     found
 }
@@ -118,7 +170,12 @@ pub fn no_test_waits_without_one(sources: &[Source]) {
         .iter()
         .flat_map(|below| rust_files(&home.join(below)))
         .map(|path| {
-            let name = path.strip_prefix(&home).unwrap().to_str().unwrap().to_owned();
+            let name = path
+                .strip_prefix(&home)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned();
             Source {
                 name,
                 syntax: syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap(),
@@ -129,7 +186,12 @@ pub fn no_test_waits_without_one(sources: &[Source]) {
     assert!(tests.len() > 150, "too few files of tests were found");
     let mut wrong = Vec::new();
     let mut needed = BTreeSet::new();
-    for Source { name: file, syntax, is_test } in sources.iter().chain(&tests) {
+    for Source {
+        name: file,
+        syntax,
+        is_test,
+    } in sources.iter().chain(&tests)
+    {
         let text = fs::read_to_string(home.join(file)).unwrap();
         for (wait, line) in waits_of(&text, syntax, *is_test) {
             if may(file, &wait) {
@@ -139,8 +201,16 @@ pub fn no_test_waits_without_one(sources: &[Source]) {
             }
         }
     }
-    assert!(wrong.is_empty(), "use crates/testkit/src/deadline.rs instead:\n{}", wrong.join("\n"));
-    assert_eq!(needed.len(), MAY.len(), "an exception that nothing needs: {needed:?}");
+    assert!(
+        wrong.is_empty(),
+        "use crates/testkit/src/deadline.rs instead:\n{}",
+        wrong.join("\n")
+    );
+    assert_eq!(
+        needed.len(),
+        MAY.len(),
+        "an exception that nothing needs: {needed:?}"
+    );
 }
 
 #[test]
@@ -148,14 +218,27 @@ fn waits_are_recognised() {
     let found = |text: &str| {
         let mut found = Vec::new();
         waits(text.parse().unwrap(), &mut found);
-        found.into_iter().map(|(wait, _)| wait).collect::<Vec<_>>().join(" ")
+        found
+            .into_iter()
+            .map(|(wait, _)| wait)
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     for (text, expected) in [
         ("child.wait().unwrap()", "wait"),
-        ("assert!(command.output().unwrap().status.success())", "output"),
-        ("let all = threads.into_iter().map(|one| one.join().unwrap());", "join"),
+        (
+            "assert!(command.output().unwrap().status.success())",
+            "output",
+        ),
+        (
+            "let all = threads.into_iter().map(|one| one.join().unwrap());",
+            "join",
+        ),
         ("BufReader::new(pipe).lines()", "BufReader::new"),
-        ("std::io::Read::read_to_string(&mut pipe, &mut text)", "Read::read_to_string"),
+        (
+            "std::io::Read::read_to_string(&mut pipe, &mut text)",
+            "Read::read_to_string",
+        ),
         ("pipe.read_to_end(&mut bytes)", "read_to_end"),
         ("inbox.recv()", "recv"),
         ("pipe.read(&mut bytes)", "read"),

@@ -1,5 +1,5 @@
-//! No sentence of the verdict holds a duration of its own: how long commits wait for their flush is a setting, so a figure
-//! in a sentence is that setting's value, or nobody read it.
+//! No sentence of the verdict holds a duration of its own: how long commits wait for their flush is
+//! a setting, so a figure in a sentence is that setting's value, or nobody read it.
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -48,13 +48,16 @@ const ALONE: [&str; 9] = [
 pub fn durations(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut before = "";
-    for word in
-        text.split(|c: char| c.is_whitespace() || "(),;:!?\"'`".contains(c)).filter(|word| !word.is_empty())
+    for word in text
+        .split(|c: char| c.is_whitespace() || "(),;:!?\"'`".contains(c))
+        .filter(|word| !word.is_empty())
     {
         let word = word.trim_end_matches('.');
         let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
         let has_figure = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
-        if (has_figure(word) && UNITS.contains(&unit)) || (has_figure(before) && UNITS.contains(&word)) {
+        if (has_figure(word) && UNITS.contains(&unit))
+            || (has_figure(before) && UNITS.contains(&word))
+        {
             found.push(format!("{before} {word}"));
         } else if ALONE.contains(&word.to_ascii_lowercase().as_str()) {
             found.push(word.to_owned());
@@ -64,7 +67,8 @@ pub fn durations(text: &str) -> Vec<String> {
     found
 }
 
-/// The literals of a file, those in macros included; attributes, comments and tests have no sentences.
+/// The literals of a file, those in macros included; attributes, comments and tests have no
+/// sentences.
 #[derive(Default)]
 struct Literals(Vec<String>);
 
@@ -100,11 +104,21 @@ impl<'ast> Visit<'ast> for Literals {
 
 pub fn no_sentence_of_the_verdict_holds_one(sources: &[Source]) {
     let mut literals = Literals::default();
-    for (_, file) in shipped(sources).filter(|(name, _)| name.starts_with("crates/judge/src/durability")) {
+    for (_, file) in
+        shipped(sources).filter(|(name, _)| name.starts_with("crates/judge/src/durability"))
+    {
         literals.visit_file(file);
     }
-    assert!(literals.0.len() > 300, "only {} literals were found", literals.0.len());
-    let found: Vec<&String> = literals.0.iter().filter(|text| !durations(text).is_empty()).collect();
+    assert!(
+        literals.0.len() > 300,
+        "only {} literals were found",
+        literals.0.len()
+    );
+    let found: Vec<&String> = literals
+        .0
+        .iter()
+        .filter(|text| !durations(text).is_empty())
+        .collect();
     assert!(found.is_empty(), "{found:#?}");
 }
 
@@ -113,16 +127,21 @@ pub fn no_sentence_of_the_verdict_holds_one(sources: &[Source]) {
 fn no_title_of_a_rule_about_the_verdict_holds_a_duration() {
     let rules = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rules");
     let mut read = 0;
-    for file in std::fs::read_dir(rules).unwrap().map(|entry| entry.unwrap().path()) {
+    for file in std::fs::read_dir(rules)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
         if file.extension().is_none_or(|extension| extension != "toml") {
             continue;
         }
         let text = std::fs::read_to_string(&file).unwrap();
         for rule in text.split("[[rule]]\n").skip(1) {
             let field = |name: &str| {
-                let line =
-                    rule.lines().find(|line| line.split('=').next().is_some_and(|key| key.trim() == name));
-                line.and_then(|line| line.split_once('=')).map(|(_, value)| value.trim())
+                let line = rule
+                    .lines()
+                    .find(|line| line.split('=').next().is_some_and(|key| key.trim() == name));
+                line.and_then(|line| line.split_once('='))
+                    .map(|(_, value)| value.trim())
             };
             let is_of_verdict = field("id").is_some_and(|id| id.starts_with("\"verdict."));
             if is_of_verdict || field("caps").is_some() {
@@ -137,14 +156,23 @@ fn no_title_of_a_rule_about_the_verdict_holds_a_duration() {
 
 #[test]
 fn durations_are_recognised() {
-    for text in
-        ["0.6 s by default", "once a second", "the last 3s", "10 ms", "within 5 minutes", "after 200ms,"]
-    {
+    for text in [
+        "0.6 s by default",
+        "once a second",
+        "the last 3s",
+        "10 ms",
+        "within 5 minutes",
+        "after 200ms,",
+    ] {
         assert!(!durations(text).is_empty(), "{text}");
     }
-    for text in
-        ["the last {seconds} s of commits", "3 × wal_writer_delay", "2 disks", "raid10 sends", "8 members"]
-    {
+    for text in [
+        "the last {seconds} s of commits",
+        "3 × wal_writer_delay",
+        "2 disks",
+        "raid10 sends",
+        "8 members",
+    ] {
         assert!(durations(text).is_empty(), "{text}");
     }
 }

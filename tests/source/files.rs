@@ -36,29 +36,56 @@ pub struct Source {
 pub fn read() -> Vec<Source> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files: BTreeMap<String, syn::File> = BTreeMap::new();
-    let crates = fs::read_dir(home.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
-    for path in crates.chain([home.join("src")]).flat_map(|source| rust_files(&source)) {
-        let name = path.strip_prefix(&home).unwrap().to_str().unwrap().to_owned();
-        files.insert(name, syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap());
+    let crates = fs::read_dir(home.join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("src"));
+    for path in crates
+        .chain([home.join("src")])
+        .flat_map(|source| rust_files(&source))
+    {
+        let name = path
+            .strip_prefix(&home)
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned();
+        files.insert(
+            name,
+            syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap(),
+        );
     }
-    let tests: BTreeSet<String> = files.iter().flat_map(|(name, file)| test_modules(name, file)).collect();
+    let tests: BTreeSet<String> = files
+        .iter()
+        .flat_map(|(name, file)| test_modules(name, file))
+        .collect();
     let is_test = |name: &str| {
-        let is_below = |of: &String| name == format!("{of}.rs") || name.starts_with(&format!("{of}/"));
+        let is_below =
+            |of: &String| name == format!("{of}.rs") || name.starts_with(&format!("{of}/"));
         name.starts_with("crates/testkit/") || tests.iter().any(is_below)
     };
-    let source = |(name, syntax): (String, syn::File)| Source { is_test: is_test(&name), name, syntax };
+    let source = |(name, syntax): (String, syn::File)| Source {
+        is_test: is_test(&name),
+        name,
+        syntax,
+    };
     files.into_iter().map(source).collect()
 }
 
 /// Those that are not for tests alone.
 pub fn shipped(sources: &[Source]) -> impl Iterator<Item = (&str, &syn::File)> {
-    sources.iter().filter(|source| !source.is_test).map(|source| (source.name.as_str(), &source.syntax))
+    sources
+        .iter()
+        .filter(|source| !source.is_test)
+        .map(|source| (source.name.as_str(), &source.syntax))
 }
 
 /// The files of modules that are compiled for tests alone, without their ending.
 fn test_modules(name: &str, file: &syn::File) -> Vec<String> {
     let own = name.strip_suffix(".rs").unwrap();
-    let home = own.strip_suffix("/lib").or_else(|| own.strip_suffix("/main")).unwrap_or(own);
+    let home = own
+        .strip_suffix("/lib")
+        .or_else(|| own.strip_suffix("/main"))
+        .unwrap_or(own);
     let mut found = Vec::new();
     for item in &file.items {
         if let Item::Mod(module) = item
@@ -74,6 +101,9 @@ fn test_modules(name: &str, file: &syn::File) -> Vec<String> {
 pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
-            && attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string().contains("test"))
+            && attribute
+                .meta
+                .require_list()
+                .is_ok_and(|list| list.tokens.to_string().contains("test"))
     })
 }

@@ -1,7 +1,9 @@
-//! Who imports whom in the program: every path in the source that leads to another of its modules, read as syntax.
+//! Who imports whom in the program: every path in the source that leads to another of its modules,
+//! read as syntax.
 //!
-//! A path ends at the module that declares what it names; re-exports on the way are followed. Tests are not read.
-//! Cargo keeps the order of crates; here no modules of a crate import each other in a circle.
+//! A path ends at the module that declares what it names; re-exports on the way are followed. Tests
+//! are not read. Cargo keeps the order of crates; here no modules of a crate import each other in a
+//! circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,15 +50,26 @@ impl Graph {
         let mut paths = Vec::new();
         for (file, parsed) in shipped(sources) {
             let Some(place) = place(file) else { continue };
-            let mut reader = Reader { at: place.clone(), ..Reader::default() };
+            let mut reader = Reader {
+                at: place.clone(),
+                ..Reader::default()
+            };
             reader.visit_file(parsed);
-            let Reader { module, imports, named, .. } = reader;
-            let by_name: BTreeMap<&String, &Place> = imports.iter().map(|one| (&one.name, &one.to)).collect();
+            let Reader {
+                module,
+                imports,
+                named,
+                ..
+            } = reader;
+            let by_name: BTreeMap<&String, &Place> =
+                imports.iter().map(|one| (&one.name, &one.to)).collect();
             for Import { to, line, .. } in &imports {
                 paths.push((place.clone(), to.clone(), format!("{file}:{line}")));
             }
             for (words, line) in named {
-                let [first, rest @ ..] = words.as_slice() else { continue };
+                let [first, rest @ ..] = words.as_slice() else {
+                    continue;
+                };
                 let to = match by_name.get(first) {
                     Some(home) => [home.as_slice(), rest].concat(),
                     None if module.children.contains(first) => [place.as_slice(), &words].concat(),
@@ -66,7 +79,10 @@ impl Graph {
             }
             modules.insert(place, module);
         }
-        let mut graph = Self { modules, edges: BTreeMap::new() };
+        let mut graph = Self {
+            modules,
+            edges: BTreeMap::new(),
+        };
         for (from, to, whence) in paths {
             let to = graph.home(&to, 0);
             if from != to {
@@ -78,7 +94,9 @@ impl Graph {
 
     /// The module that declares what this path names.
     fn home(&self, path: &[String], followed: usize) -> Place {
-        let known = (0..=path.len()).rev().find(|length| self.modules.contains_key(&path[..*length]));
+        let known = (0..=path.len())
+            .rev()
+            .find(|length| self.modules.contains_key(&path[..*length]));
         let (module, rest) = path.split_at(known.unwrap_or(0));
         let passed_on = rest.split_first().and_then(|(name, rest)| {
             let to = self.modules.get(module)?.exports.get(name)?;
@@ -92,12 +110,22 @@ impl Graph {
 
     /// Every directory of modules.
     fn rooms(&self) -> Vec<Room<'_>> {
-        let several = self.modules.iter().filter(|(_, module)| module.children.len() > 1);
-        several.map(|(parent, module)| self.room(parent, &module.children)).collect()
+        let several = self
+            .modules
+            .iter()
+            .filter(|(_, module)| module.children.len() > 1);
+        several
+            .map(|(parent, module)| self.room(parent, &module.children))
+            .collect()
     }
 
     fn room<'a>(&'a self, parent: &Place, siblings: &'a [String]) -> Room<'a> {
-        let below = |place: &'a Place| place.strip_prefix(parent.as_slice())?.first().map(String::as_str);
+        let below = |place: &'a Place| {
+            place
+                .strip_prefix(parent.as_slice())?
+                .first()
+                .map(String::as_str)
+        };
         let mut edges = BTreeMap::new();
         for ((from, to), whence) in &self.edges {
             if let (Some(from), Some(to)) = (below(from), below(to))
@@ -106,14 +134,20 @@ impl Graph {
                 edges.entry((from, to)).or_insert(whence.as_str());
             }
         }
-        Room { parent: parent.clone(), siblings, edges }
+        Room {
+            parent: parent.clone(),
+            siblings,
+            edges,
+        }
     }
 }
 
 /// The module of a file; none for the program that calls the library.
 fn place(file: &str) -> Option<Place> {
-    let (home, path) =
-        file.strip_suffix(".rs")?.rsplit_once("src/").filter(|(home, _)| !home.contains("/src/"))?;
+    let (home, path) = file
+        .strip_suffix(".rs")?
+        .rsplit_once("src/")
+        .filter(|(home, _)| !home.contains("/src/"))?;
     let krate = match home.strip_prefix("crates/") {
         Some(name) => format!("walwise_{}", name.trim_end_matches('/')),
         None => "walwise".to_owned(),
@@ -121,7 +155,12 @@ fn place(file: &str) -> Option<Place> {
     match path {
         "main" => None,
         "lib" => Some(vec![krate]),
-        path => Some([krate].into_iter().chain(path.split('/').map(str::to_owned)).collect()),
+        path => Some(
+            [krate]
+                .into_iter()
+                .chain(path.split('/').map(str::to_owned))
+                .collect(),
+        ),
     }
 }
 
@@ -152,7 +191,13 @@ impl Reader {
             "self" => Some([self.at.as_slice(), rest].concat()),
             "super" => {
                 let ups = words.iter().take_while(|word| *word == "super").count();
-                Some([self.at.get(..self.at.len().checked_sub(ups)?)?, &words[ups..]].concat())
+                Some(
+                    [
+                        self.at.get(..self.at.len().checked_sub(ups)?)?,
+                        &words[ups..],
+                    ]
+                    .concat(),
+                )
             }
             _ => None,
         }
@@ -165,7 +210,11 @@ impl Reader {
             return;
         }
         match self.absolute(&words) {
-            Some(to) => self.imports.push(Import { name: String::new(), to, line }),
+            Some(to) => self.imports.push(Import {
+                name: String::new(),
+                to,
+                line,
+            }),
             None => self.named.push((words, line)),
         }
     }
@@ -173,25 +222,44 @@ impl Reader {
     fn import(&mut self, before: &[String], tree: &UseTree, passes_on: bool) {
         let (end, name) = match tree {
             UseTree::Path(path) => {
-                return self.import(&[before, &[path.ident.to_string()]].concat(), &path.tree, passes_on);
+                return self.import(
+                    &[before, &[path.ident.to_string()]].concat(),
+                    &path.tree,
+                    passes_on,
+                );
             }
             UseTree::Group(group) => {
-                return group.items.iter().for_each(|item| self.import(before, item, passes_on));
+                return group
+                    .items
+                    .iter()
+                    .for_each(|item| self.import(before, item, passes_on));
             }
             UseTree::Glob(_) => (None, String::new()),
             UseTree::Name(one) => (Some(one.ident.to_string()), one.ident.to_string()),
             UseTree::Rename(one) => (Some(one.ident.to_string()), one.rename.to_string()),
         };
         let is_itself = end.as_deref() == Some("self");
-        let name = if is_itself { before.last().cloned().unwrap_or_default() } else { name };
+        let name = if is_itself {
+            before.last().cloned().unwrap_or_default()
+        } else {
+            name
+        };
         let words = [before, end.filter(|_| !is_itself).as_slice()].concat();
-        let is_child = words.first().is_some_and(|first| self.module.children.contains(first));
-        let to = self.absolute(&words).or_else(|| is_child.then(|| [self.at.as_slice(), &words].concat()));
+        let is_child = words
+            .first()
+            .is_some_and(|first| self.module.children.contains(first));
+        let to = self
+            .absolute(&words)
+            .or_else(|| is_child.then(|| [self.at.as_slice(), &words].concat()));
         if let Some(to) = to {
             if passes_on {
                 self.module.exports.insert(name.clone(), to.clone());
             }
-            self.imports.push(Import { name, to, line: tree.span().start().line });
+            self.imports.push(Import {
+                name,
+                to,
+                line: tree.span().start().line,
+            });
         }
     }
 
@@ -271,7 +339,13 @@ impl<'ast> Visit<'ast> for Reader {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        self.path(path.segments.iter().map(|segment| segment.ident.to_string()).collect(), path.span());
+        self.path(
+            path.segments
+                .iter()
+                .map(|segment| segment.ident.to_string())
+                .collect(),
+            path.span(),
+        );
         visit::visit_path(self, path);
     }
 
@@ -287,15 +361,26 @@ fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
         let mut reached = BTreeSet::new();
         let mut next = vec![from];
         while let Some(at) = next.pop() {
-            let further = room.edges.keys().filter(|(from, _)| *from == at).map(|(_, to)| *to);
+            let further = room
+                .edges
+                .keys()
+                .filter(|(from, _)| *from == at)
+                .map(|(_, to)| *to);
             next.extend(further.filter(|to| reached.insert(*to)));
         }
         reached
     };
-    let all: BTreeMap<&str, BTreeSet<&str>> =
-        room.siblings.iter().map(|one| (one.as_str(), reached(one))).collect();
+    let all: BTreeMap<&str, BTreeSet<&str>> = room
+        .siblings
+        .iter()
+        .map(|one| (one.as_str(), reached(one)))
+        .collect();
     let circle = |(one, reached): (&&'a str, &BTreeSet<&'a str>)| {
-        let circle: BTreeSet<&str> = reached.iter().filter(|to| all[*to].contains(one)).copied().collect();
+        let circle: BTreeSet<&str> = reached
+            .iter()
+            .filter(|to| all[*to].contains(one))
+            .copied()
+            .collect();
         (!circle.is_empty()).then_some(circle)
     };
     all.iter().filter_map(circle).collect()
@@ -304,16 +389,31 @@ fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
 /// What is below a module counts as the module itself.
 pub fn no_siblings_import_in_a_circle(graph: &Graph) {
     let rooms = graph.rooms();
-    assert!(rooms.len() > 40, "only {} directories of modules were found", rooms.len());
+    assert!(
+        rooms.len() > 40,
+        "only {} directories of modules were found",
+        rooms.len()
+    );
     let edges: usize = rooms.iter().map(|room| room.edges.len()).sum();
-    assert!(edges > 600, "only {edges} imports between siblings were found");
+    assert!(
+        edges > 600,
+        "only {edges} imports between siblings were found"
+    );
     let mut wrong = Vec::new();
     for room in &rooms {
         for circle in circles(room) {
-            let inside = room.edges.iter().filter(|((a, b), _)| circle.contains(a) && circle.contains(b));
-            let edges: Vec<String> =
-                inside.map(|((from, to), whence)| format!("  {from} → {to} at {whence}")).collect();
-            wrong.push(format!("{}: {circle:?}\n{}", room.parent.join("/"), edges.join("\n")));
+            let inside = room
+                .edges
+                .iter()
+                .filter(|((a, b), _)| circle.contains(a) && circle.contains(b));
+            let edges: Vec<String> = inside
+                .map(|((from, to), whence)| format!("  {from} → {to} at {whence}"))
+                .collect();
+            wrong.push(format!(
+                "{}: {circle:?}\n{}",
+                room.parent.join("/"),
+                edges.join("\n")
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

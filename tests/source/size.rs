@@ -1,4 +1,5 @@
-//! No module outgrows its ceiling: a commit that raises one in `xtask/ceilings.txt` says why in its body.
+//! No module outgrows its ceiling: a commit that raises one in `xtask/ceilings.txt` says why in its
+//! body.
 
 #[path = "../../xtask/src/size.rs"]
 #[allow(dead_code, reason = "xtask prints what this test does not")]

@@ -1,4 +1,5 @@
-//! How threads are started: never by what panics where none can be started, as beneath a limit of processes.
+//! How threads are started: never by what panics where none can be started, as beneath a limit of
+//! processes.
 
 use std::collections::BTreeSet;
 
@@ -22,10 +23,15 @@ impl<'ast> Visit<'ast> for Starts<'_> {
 
     fn visit_expr_call(&mut self, call: &'ast ExprCall) {
         if let Expr::Path(function) = &*call.func {
-            let names: Vec<String> =
-                function.path.segments.iter().map(|part| part.ident.to_string()).collect();
+            let names: Vec<String> = function
+                .path
+                .segments
+                .iter()
+                .map(|part| part.ident.to_string())
+                .collect();
             if names.ends_with(&["thread".to_owned(), "spawn".to_owned()]) {
-                self.found.insert(format!("{}:{}", self.file, call.span().start().line));
+                self.found
+                    .insert(format!("{}:{}", self.file, call.span().start().line));
             }
         }
         visit::visit_expr_call(self, call);
@@ -34,14 +40,18 @@ impl<'ast> Visit<'ast> for Starts<'_> {
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
         let on_scope = matches!(&*call.receiver, Expr::Path(path) if path.path.is_ident("scope"));
         if call.method == "spawn" && on_scope {
-            self.found.insert(format!("{}:{}", self.file, call.span().start().line));
+            self.found
+                .insert(format!("{}:{}", self.file, call.span().start().line));
         }
         visit::visit_expr_method_call(self, call);
     }
 }
 
 fn starts(file: &str, syntax: &syn::File) -> BTreeSet<String> {
-    let mut starts = Starts { file, found: BTreeSet::new() };
+    let mut starts = Starts {
+        file,
+        found: BTreeSet::new(),
+    };
     starts.visit_file(syntax);
     starts.found
 }
@@ -49,13 +59,22 @@ fn starts(file: &str, syntax: &syn::File) -> BTreeSet<String> {
 #[test]
 fn starts_are_recognised() {
     let panics = "fn f() { std::thread::spawn(g); thread::scope(|scope| { scope.spawn(g); }) }";
-    assert_eq!(starts("f", &syn::parse_str(panics).unwrap()).len(), 1, "both stand in one line");
-    let fine =
-        "fn f() { Builder::new().spawn(g); Builder::new().spawn_scoped(scope, g); Command::new(p).spawn(); }";
+    assert_eq!(
+        starts("f", &syn::parse_str(panics).unwrap()).len(),
+        1,
+        "both stand in one line"
+    );
+    let fine = "fn f() { Builder::new().spawn(g); Builder::new().spawn_scoped(scope, g); Command::new(p).spawn(); }";
     assert_eq!(starts("f", &syn::parse_str(fine).unwrap()).len(), 0);
 }
 
 pub fn none_is_started_that_can_panic(sources: &[Source]) {
-    let all: BTreeSet<String> = shipped(sources).flat_map(|(file, syntax)| starts(file, syntax)).collect();
-    assert_eq!(all, BTreeSet::new(), "std::thread::Builder gives an error instead");
+    let all: BTreeSet<String> = shipped(sources)
+        .flat_map(|(file, syntax)| starts(file, syntax))
+        .collect();
+    assert_eq!(
+        all,
+        BTreeSet::new(),
+        "std::thread::Builder gives an error instead"
+    );
 }

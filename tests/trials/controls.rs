@@ -1,10 +1,13 @@
-//! Real trials of what is known: a candidate against itself, and against itself with samples that are slowed.
+//! Real trials of what is known: a candidate against itself, and against itself with samples that
+//! are slowed.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use walwise_measure::trial::{Contest, PairOutcome, PairedFigures, TrialOutcome, TrialRecord, percent};
+use walwise_measure::trial::{
+    Contest, PairOutcome, PairedFigures, TrialOutcome, TrialRecord, percent,
+};
 
 /// How much longer each commit of the slowed one takes.
 const SLOWED: f64 = 1.15;
@@ -19,9 +22,15 @@ struct Control {
 
 /// The records in a directory, by name.
 fn records(directory: &Path) -> Vec<TrialRecord> {
-    let mut files: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.sort();
-    files.iter().map(|file| TrialRecord::parse(&fs::read_to_string(file).unwrap()).unwrap()).collect()
+    files
+        .iter()
+        .map(|file| TrialRecord::parse(&fs::read_to_string(file).unwrap()).unwrap())
+        .collect()
 }
 
 /// The reference and its twin, so many times slower, as the two candidates of a trial of their own.
@@ -31,7 +40,13 @@ fn against_itself(record: &TrialRecord, times: f64) -> Contest {
     // What cannot differ is its sentinel: the two are judged as any two candidates are.
     let sentinel = reference.clone();
     let twin = twin.into_iter().map(|log| log - times.ln()).collect();
-    Contest::judged(&PairedFigures { candidates: vec![reference, twin], twin: sentinel }, record.ending)
+    Contest::judged(
+        &PairedFigures {
+            candidates: vec![reference, twin],
+            twin: sentinel,
+        },
+        record.ending,
+    )
 }
 
 fn control(nth: usize, record: &TrialRecord) -> Control {
@@ -45,7 +60,11 @@ fn control(nth: usize, record: &TrialRecord) -> Control {
         record.blocks.len(),
         record.seconds,
         said(itself.to_reference(1)),
-        if names_a_winner { "**a winner**" } else { "none" },
+        if names_a_winner {
+            "**a winner**"
+        } else {
+            "none"
+        },
         said(found.to_reference(1)),
         match outcome {
             PairOutcome::Faster => "slower",
@@ -69,8 +88,11 @@ pub fn table(directory: &Path) -> (String, Vec<String>) {
     let Some(first) = records.first() else {
         return (String::new(), vec!["there are no records".to_owned()]);
     };
-    let rows: Vec<Control> =
-        records.iter().enumerate().map(|(nth, record)| control(nth + 1, record)).collect();
+    let rows: Vec<Control> = records
+        .iter()
+        .enumerate()
+        .map(|(nth, record)| control(nth + 1, record))
+        .collect();
     let mut out = format!(
         "Trials of ext4 and of ext4 again under another name, as they are and with the samples of\nthe second slowed by 15 % \
          (-13.0 %), on a loop file of {} MiB on {}, begun \
@@ -85,8 +107,11 @@ pub fn table(directory: &Path) -> (String, Vec<String>) {
         writeln!(out, "{}", row.row).unwrap();
     }
     let count = |of: fn(&Control) -> bool| rows.iter().filter(|row| of(row)).count();
-    let (winners, found, missed) =
-        (count(|row| row.names_a_winner), count(|row| row.finds_it), count(|row| row.misses_it));
+    let (winners, found, missed) = (
+        count(|row| row.names_a_winner),
+        count(|row| row.finds_it),
+        count(|row| row.misses_it),
+    );
     let all = rows.len();
     writeln!(
         out,

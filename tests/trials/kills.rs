@@ -1,4 +1,5 @@
-//! Trials that are killed, and what is left of them ten seconds later: no process, no loop device, no mount, no file.
+//! Trials that are killed, and what is left of them ten seconds later: no process, no loop device,
+//! no mount, no file.
 #![allow(dead_code, reason = "two test binaries use a part each")]
 
 use std::collections::BTreeSet;
@@ -47,9 +48,18 @@ pub fn kill_one(
     victim: Victim,
     signal: Signal,
 ) -> Result<(), String> {
-    // A shell in the background, or nohup, has its children ignore what is to stop them here, and a trial keeps to that.
+    // A shell in the background, or nohup, has its children ignore what is to stop them here, and a
+    // trial keeps to that.
     let mut outer = Command::new("env")
-        .args(["--default-signal", binary, "trial", "--yes", "--force", "--budget", "60s"])
+        .args([
+            "--default-signal",
+            binary,
+            "trial",
+            "--yes",
+            "--force",
+            "--budget",
+            "60s",
+        ])
         .args(COMMITS)
         .arg(directory)
         .stdin(Stdio::null())
@@ -61,7 +71,9 @@ pub fn kill_one(
     let family = arrive(&mut outer, directory, moment)?;
     let devices = loops(directory);
     let seen = mounted(directory, &devices)?;
-    let inside = of_role(&family, "__trial-inside").first().and_then(|pid| namespace(*pid));
+    let inside = of_role(&family, "__trial-inside")
+        .first()
+        .and_then(|pid| namespace(*pid));
     let victims: Vec<u32> = match victim {
         Victim::Outer => vec![outer.id()],
         Victim::Between => of_role(&family, "__trial-between"),
@@ -76,7 +88,8 @@ pub fn kill_one(
         let alive = family.iter().any(|pid| is_alive(*pid));
         !alive && members(inside.as_deref()).is_empty() && loops(directory).is_empty()
     };
-    // Ten seconds, and as long as the kernel writes: it ends nobody who waits for a disk that others keep busy.
+    // Ten seconds, and as long as the kernel writes: it ends nobody who waits for a disk that
+    // others keep busy.
     let (begun, mut idle) = (Instant::now(), Instant::now());
     let gone = until_by(gone, || {
         if family.iter().any(|pid| waits_for_a_disk(*pid)) {
@@ -84,7 +97,10 @@ pub fn kill_one(
         }
         idle.elapsed() < Duration::from_secs(10) && begun.elapsed() < Duration::from_secs(180)
     });
-    let alive = family.into_iter().filter(|pid| is_alive(*pid)).chain(members(inside.as_deref()));
+    let alive = family
+        .into_iter()
+        .filter(|pid| is_alive(*pid))
+        .chain(members(inside.as_deref()));
     let left = (loops(directory), alive.map(described).collect::<Vec<_>>());
     let files = fs::read_dir(directory).map_err(|e| e.to_string())?.count();
     // A device that is no longer this trial's may be another test's already.
@@ -94,18 +110,25 @@ pub fn kill_one(
         Ok(())
     } else {
         let _ = outer.kill();
-        Err(format!("{moment:?}, {victim:?}, {signal}: left {left:?}, {files} files, mounts {mounted:?}"))
+        Err(format!(
+            "{moment:?}, {victim:?}, {signal}: left {left:?}, {files} files, mounts {mounted:?}"
+        ))
     }
 }
 
-/// What is mounted in a directory or from a trial's loop device, as everybody sees it: nothing, even while it runs.
+/// What is mounted in a directory or from a trial's loop device, as everybody sees it: nothing,
+/// even while it runs.
 fn mounted(directory: &Path, devices: &[String]) -> Result<Vec<String>, String> {
     let table = fs::read_to_string("/proc/self/mounts").map_err(|e| e.to_string())?;
     let is_ours = |line: &&str| {
         let mut fields = line.split(' ');
-        let device = fields.next().and_then(|source| source.strip_prefix("/dev/"));
+        let device = fields
+            .next()
+            .and_then(|source| source.strip_prefix("/dev/"));
         device.is_some_and(|device| devices.iter().any(|ours| ours == device))
-            || fields.next().is_some_and(|at| Path::new(at).starts_with(directory))
+            || fields
+                .next()
+                .is_some_and(|at| Path::new(at).starts_with(directory))
     };
     Ok(table.lines().filter(is_ours).map(str::to_owned).collect())
 }
@@ -135,7 +158,9 @@ fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32
     }
     if let Moment::After(millis) = moment {
         let begun = Instant::now();
-        until(Duration::from_secs(60), || begun.elapsed() >= Duration::from_millis(millis));
+        until(Duration::from_secs(60), || {
+            begun.elapsed() >= Duration::from_millis(millis)
+        });
     }
     Ok(descendants(outer.id()))
 }
@@ -148,7 +173,12 @@ pub fn loops(directory: &Path) -> Vec<String> {
             .starts_with(directory)
             .then(|| entry.file_name().to_string_lossy().into_owned())
     };
-    fs::read_dir("/sys/block").into_iter().flatten().flatten().filter_map(of).collect()
+    fs::read_dir("/sys/block")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(of)
+        .collect()
 }
 
 /// The process namespace of a process.
@@ -156,21 +186,28 @@ fn namespace(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
 }
 
-/// The processes in a namespace that is not ours: also those that were started after anybody looked.
+/// The processes in a namespace that is not ours: also those that were started after anybody
+/// looked.
 fn members(of: Option<&Path>) -> Vec<u32> {
     let Some(of) = of.filter(|of| namespace(std::process::id()).as_deref() != Some(*of)) else {
         return Vec::new();
     };
     let names = fs::read_dir("/proc").into_iter().flatten().flatten();
     let all = names.filter_map(|entry| entry.file_name().to_string_lossy().parse::<u32>().ok());
-    all.filter(|pid| namespace(*pid).as_deref() == Some(of) && is_alive(*pid)).collect()
+    all.filter(|pid| namespace(*pid).as_deref() == Some(of) && is_alive(*pid))
+        .collect()
 }
 
 /// A process and all below it, parents first.
 fn descendants(of: u32) -> Vec<u32> {
     let parent = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<u32>().ok()
+        stat.rsplit_once(')')?
+            .1
+            .split_whitespace()
+            .nth(1)?
+            .parse::<u32>()
+            .ok()
     };
     let names = fs::read_dir("/proc").into_iter().flatten().flatten();
     let all: Vec<(u32, u32)> = names
@@ -181,7 +218,9 @@ fn descendants(of: u32) -> Vec<u32> {
     let mut at = 0;
     while let Some(above) = found.get(at).copied() {
         found.extend(
-            all.iter().filter(|(pid, parent)| *parent == above && seen.insert(*pid)).map(|(pid, _)| *pid),
+            all.iter()
+                .filter(|(pid, parent)| *parent == above && seen.insert(*pid))
+                .map(|(pid, _)| *pid),
         );
         at += 1;
     }
@@ -195,16 +234,28 @@ fn is_alive(pid: u32) -> bool {
 
 /// A process for a reader: its number, state, words, and where it waits in the kernel.
 fn described(pid: u32) -> String {
-    let of =
-        |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default().replace('\0', " ");
+    let of = |name: &str| {
+        fs::read_to_string(format!("/proc/{pid}/{name}"))
+            .unwrap_or_default()
+            .replace('\0', " ")
+    };
     let state = state(Path::new(&format!("/proc/{pid}")));
-    format!("{pid} {state:?} {:?} in {}", of("cmdline").trim(), of("wchan"))
+    format!(
+        "{pid} {state:?} {:?} in {}",
+        of("cmdline").trim(),
+        of("wchan")
+    )
 }
 
 /// Whether a thread of it is where no signal reaches it (proc_pid_stat(5)).
 fn waits_for_a_disk(pid: u32) -> bool {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    threads.into_iter().any(|thread| state(&thread.path()) == Some('D'))
+    let threads = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    threads
+        .into_iter()
+        .any(|thread| state(&thread.path()) == Some('D'))
 }
 
 /// The state of a process or thread.

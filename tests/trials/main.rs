@@ -1,5 +1,5 @@
-//! What takes too long for every change: the tables of simulated trials (`tests/trials/run`) and of real ones
-//! (`tests/trials/controls`), and a thousand kills (`tests/trials/kills`).
+//! What takes too long for every change: the tables of simulated trials (`tests/trials/run`) and of
+//! real ones (`tests/trials/controls`), and a thousand kills (`tests/trials/kills`).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,7 +21,8 @@ use kills::{Moment, Victim, kill_one};
 use nix::sys::signal::Signal;
 use simulated::{Dice, Machine, Tally, median, tally};
 
-/// Five equal candidates; a ladder of which two are within 5 % of the best; one that is 15 % faster than the rest.
+/// Five equal candidates; a ladder of which two are within 5 % of the best; one that is 15 % faster
+/// than the rest.
 const EQUAL: [f64; 5] = [0.0; 5];
 const LADDER: [f64; 5] = [0.0, 0.03, -0.08, -0.02, -0.15];
 const PLANTED: [f64; 5] = [0.0, 0.0, 0.14, 0.0, 0.0];
@@ -48,7 +49,15 @@ fn the_table_of_simulated_trials() {
     for machine in Machine::ALL {
         for (name, effects) in [("equal", EQUAL), ("ladder", LADDER), ("planted", PLANTED)] {
             let found = tally(machine, &effects, TRIALS, BLOCKS);
-            let Tally { winners, cannot_tell, missed, wrong: near, intervals, outside, .. } = found;
+            let Tally {
+                winners,
+                cannot_tell,
+                missed,
+                wrong: near,
+                intervals,
+                outside,
+                ..
+            } = found;
             let cover = 100.0 - percent(outside, intervals);
             writeln!(
                 table,
@@ -88,18 +97,28 @@ fn the_table_of_controls() {
 #[test]
 #[ignore = "an afternoon, and needs root: tests/trials/kills"]
 fn kills_leave_nothing() {
-    let kills: u64 = std::env::var("WALWISE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000);
-    let seed = std::env::var("WALWISE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(7);
+    let kills: u64 = std::env::var("WALWISE_KILLS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1_000);
+    let seed = std::env::var("WALWISE_SEED")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(7);
     let mut dice = Dice::new(seed);
     let mut left = Vec::new();
     for nth in 0..kills {
         let directory = tempfile::tempdir().unwrap();
         let victim = [Victim::Outer, Victim::Between, Victim::Inside, Victim::All][dice.below(4)];
         let signal = match victim {
-            Victim::Outer | Victim::Between | Victim::All => {
-                [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGKILL][dice.below(4)]
-            }
-            // The first process of a namespace takes no other signal without a handler (pid_namespaces(7)).
+            Victim::Outer | Victim::Between | Victim::All => [
+                Signal::SIGTERM,
+                Signal::SIGINT,
+                Signal::SIGHUP,
+                Signal::SIGKILL,
+            ][dice.below(4)],
+            // The first process of a namespace takes no other signal without a handler
+            // (pid_namespaces(7)).
             Victim::Inside => Signal::SIGKILL,
         };
         let moment = match dice.below(4) {

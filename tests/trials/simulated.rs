@@ -1,4 +1,5 @@
-//! Simulated trials: machines whose true ratios are known and whose noise is none of a textbook's. Everything is seeded.
+//! Simulated trials: machines whose true ratios are known and whose noise is none of a textbook's.
+//! Everything is seeded.
 #![allow(dead_code, reason = "two test binaries use a part each")]
 
 use walwise_measure::trial::{Contest, Cuts, Ending, LOOKS, MARGIN, PairedFigures, TrialOutcome};
@@ -61,13 +62,20 @@ pub enum Machine {
     HeavyTails,
     /// Somebody else's work comes and goes, and halves the speed while it is there.
     Neighbour,
-    /// Full speed until it is warm, then down by 40 %, then up again, in a period that fits no block.
+    /// Full speed until it is warm, then down by 40 %, then up again, in a period that fits no
+    /// block.
     Throttling,
 }
 
 impl Machine {
-    pub const ALL: [Self; 6] =
-        [Self::Calm, Self::Drift, Self::Bursts, Self::HeavyTails, Self::Neighbour, Self::Throttling];
+    pub const ALL: [Self; 6] = [
+        Self::Calm,
+        Self::Drift,
+        Self::Bursts,
+        Self::HeavyTails,
+        Self::Neighbour,
+        Self::Throttling,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -84,7 +92,10 @@ impl Machine {
     pub fn trial(self, seed: u64, effects: &[f64], blocks: usize) -> PairedFigures {
         let mut dice = Dice::new(seed.wrapping_mul(0x0001_0000_01b3) ^ 0x5bd1);
         let n = effects.len();
-        let mut figures = PairedFigures { candidates: vec![vec![0.0; blocks]; n], twin: vec![0.0; blocks] };
+        let mut figures = PairedFigures {
+            candidates: vec![vec![0.0; blocks]; n],
+            twin: vec![0.0; blocks],
+        };
         let (mut level, mut busy, mut cell) = (0.0, false, 0usize);
         let phase = dice.share();
         for block in 0..blocks {
@@ -99,17 +110,30 @@ impl Machine {
                         level + scatter
                     }
                     Self::Bursts => {
-                        let burst = if dice.share() < 1.0 / 12.0 { 0.7 + 1.4 * dice.share() } else { 0.0 };
+                        let burst = if dice.share() < 1.0 / 12.0 {
+                            0.7 + 1.4 * dice.share()
+                        } else {
+                            0.0
+                        };
                         scatter - burst
                     }
                     Self::HeavyTails => 0.06 * dice.heavy(),
                     Self::Neighbour => {
-                        busy = if busy { dice.share() > 0.2 } else { dice.share() < 0.05 };
+                        busy = if busy {
+                            dice.share() > 0.2
+                        } else {
+                            dice.share() < 0.05
+                        };
                         scatter - if busy { 0.7 } else { 0.0 }
                     }
                     Self::Throttling => {
                         let warm = (cell as f64 / 37.3 + phase).fract();
-                        scatter - if warm > 0.45 { 0.5 * ((warm - 0.45) * 8.0).min(1.0) } else { 0.0 }
+                        scatter
+                            - if warm > 0.45 {
+                                0.5 * ((warm - 0.45) * 8.0).min(1.0)
+                            } else {
+                                0.0
+                            }
                     }
                 };
                 let (row, effect) = match effects.get(candidate) {
@@ -125,7 +149,10 @@ impl Machine {
 
 /// The cuts of all looks for so many candidates.
 pub fn cuts(candidates: usize) -> Vec<(usize, Cuts)> {
-    LOOKS.into_iter().map(|look| (look, Cuts::new(look, candidates))).collect()
+    LOOKS
+        .into_iter()
+        .map(|look| (look, Cuts::new(look, candidates)))
+        .collect()
 }
 
 /// A trial up to the look that settles it, or to the last one.
@@ -168,7 +195,10 @@ pub struct Tally {
 pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) -> Tally {
     let cuts = cuts(effects.len());
     let best = effects.iter().copied().fold(f64::MIN, f64::max);
-    let mut tally = Tally { trials, ..Tally::default() };
+    let mut tally = Tally {
+        trials,
+        ..Tally::default()
+    };
     for seed in 0..trials {
         let figures = machine.trial(seed as u64, effects, blocks);
         let contest = run(&figures, &cuts);
@@ -185,13 +215,20 @@ pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) ->
         tally.wrong += usize::from(!contest.near_best().iter().all(near));
         let seen = contest.blocks();
         for (one, effect) in effects.iter().enumerate().skip(1) {
-            let Some(interval) = contest.to_reference(one) else { continue };
+            let Some(interval) = contest.to_reference(one) else {
+                continue;
+            };
             let truth = effect - effects[0];
             tally.intervals += 1;
             tally.outside += usize::from(!(interval.low..=interval.high).contains(&truth));
             tally.widths.push(interval.high - interval.low);
-            let pairs = figures.candidates[one].iter().zip(&figures.candidates[0]).take(seen);
-            tally.t_widths.push(t_width(&pairs.map(|(a, b)| a - b).collect::<Vec<_>>()));
+            let pairs = figures.candidates[one]
+                .iter()
+                .zip(&figures.candidates[0])
+                .take(seen);
+            tally
+                .t_widths
+                .push(t_width(&pairs.map(|(a, b)| a - b).collect::<Vec<_>>()));
         }
         tally.blocks.push(seen as f64);
     }
@@ -205,8 +242,9 @@ fn t_width(values: &[f64]) -> f64 {
     let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
     // Cornish and Fisher: within a thousandth from 9 degrees of freedom on.
     let (z, df) = (1.959_964_f64, n - 1.0);
-    let t =
-        z + (z.powi(3) + z) / (4.0 * df) + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * df * df);
+    let t = z
+        + (z.powi(3) + z) / (4.0 * df)
+        + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * df * df);
     2.0 * t * (variance / n).sqrt()
 }
 

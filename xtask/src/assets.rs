@@ -19,7 +19,8 @@ pub fn files(checkout: &Path) -> io::Result<Vec<OutputFile>> {
     screens.retain(|(name, _)| name == PICTURE.0);
     let (session, measured) = recorded(checkout)?;
     let mut files = vec![("assets/report.html".to_owned(), page(session, measured))];
-    let within = |(name, text): OutputFile, directory: &str| (format!("assets/{directory}{name}"), text);
+    let within =
+        |(name, text): OutputFile, directory: &str| (format!("assets/{directory}{name}"), text);
     files.extend(screens.into_iter().map(|screen| within(screen, "")));
     files.extend(Shell::ALL.map(|shell| within(completions(shell), "completions/")));
     Ok(files)
@@ -45,7 +46,11 @@ mod tests {
     fn pictures_are_pictures_and_nothing_else() {
         let (session, measured) = recorded(checkout()).unwrap();
         for (name, svg) in pictures(session, measured, (100, 32)) {
-            for element in svg.split('<').skip(1).map(|rest| rest.split([' ', '>', '/']).next().unwrap()) {
+            for element in svg
+                .split('<')
+                .skip(1)
+                .map(|rest| rest.split([' ', '>', '/']).next().unwrap())
+            {
                 assert!(
                     ["svg", "title", "rect", "path", "text", ""].contains(&element),
                     "{name}: <{element}"

@@ -10,23 +10,35 @@ use std::thread;
 use walwise_report::Format;
 
 /// The commands besides those of each format, each followed by `--host FILE`.
-const COMMANDS: [&[&str]; 3] =
-    [&["facts", "--format", "json"], &["check", "--no-probe", "--verbose"], &["upgrade", "--kernel", "6.12"]];
+const COMMANDS: [&[&str]; 3] = [
+    &["facts", "--format", "json"],
+    &["check", "--no-probe", "--verbose"],
+    &["upgrade", "--kernel", "6.12"],
+];
 
 /// Compares output, errors and exit codes; an error names what differs.
 pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
     let hosts = fs::read_dir(checkout.join("tests/hosts"))?;
-    let mut hosts: Vec<PathBuf> = hosts.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
-    hosts.retain(|path| path.extension().is_some_and(|extension| extension == "host"));
+    let mut hosts: Vec<PathBuf> = hosts
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<_>>()?;
+    hosts.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "host")
+    });
     hosts.sort();
     let formats = Format::ALL.map(|format| vec!["check", "--no-probe", "--format", format.name()]);
-    let commands: Vec<Vec<&str>> = formats.into_iter().chain(COMMANDS.map(<[&str]>::to_vec)).collect();
+    let commands: Vec<Vec<&str>> = formats
+        .into_iter()
+        .chain(COMMANDS.map(<[&str]>::to_vec))
+        .collect();
     let next = AtomicUsize::new(0);
     let work = || -> io::Result<Vec<String>> {
         let mut differing = Vec::new();
         while let Some(host) = hosts.get(next.fetch_add(1, Ordering::Relaxed)) {
             for words in &commands {
-                // A metric holds the second of the run, so an answer that differs is asked for again.
+                // A metric holds the second of the run, so an answer that differs is asked for
+                // again.
                 if !(is_alike(old, new, words, host)? || is_alike(old, new, words, host)?) {
                     differing.push(format!("{} --host {}", words.join(" "), host.display()));
                 }
@@ -36,19 +48,27 @@ pub fn run(checkout: &Path, old: &Path, new: &Path) -> io::Result<String> {
     };
     let found = thread::scope(|scope| {
         let threads: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
-        let joined = threads
-            .into_iter()
-            .map(|thread| thread.join().map_err(|_| io::Error::other("a thread panicked"))?);
+        let joined = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .map_err(|_| io::Error::other("a thread panicked"))?
+        });
         joined.collect::<io::Result<Vec<_>>>()
     })?;
     let mut differing = found.concat();
     differing.sort();
     let all = hosts.len() * commands.len();
     if differing.is_empty() {
-        return Ok(format!("{all} answers of {} hosts are alike\n", hosts.len()));
+        return Ok(format!(
+            "{all} answers of {} hosts are alike\n",
+            hosts.len()
+        ));
     }
     let count = differing.len();
-    Err(io::Error::other(format!("{count} of {all} answers differ:\n{}", differing.join("\n"))))
+    Err(io::Error::other(format!(
+        "{count} of {all} answers differ:\n{}",
+        differing.join("\n")
+    )))
 }
 
 fn is_alike(old: &Path, new: &Path, words: &[&str], host: &Path) -> io::Result<bool> {
@@ -58,10 +78,16 @@ fn is_alike(old: &Path, new: &Path, words: &[&str], host: &Path) -> io::Result<b
 }
 
 fn answer(binary: &Path, words: &[&str], host: &Path) -> io::Result<Output> {
-    Command::new(binary).args(words).arg("--host").arg(host).stdin(Stdio::null()).output()
+    Command::new(binary)
+        .args(words)
+        .arg("--host")
+        .arg(host)
+        .stdin(Stdio::null())
+        .output()
 }
 
-/// The output without what tells two runs apart: the moment (RFC 3339 in UTC) and the fingerprint of the pack.
+/// The output without what tells two runs apart: the moment (RFC 3339 in UTC) and the fingerprint
+/// of the pack.
 fn without_run(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let is_of_run = |word: &str| {
@@ -70,5 +96,7 @@ fn without_run(output: &[u8]) -> String {
         is_moment || is_hash
     };
     let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != ':');
-    words.filter(|word| !is_of_run(word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()))).collect()
+    words
+        .filter(|word| !is_of_run(word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric())))
+        .collect()
 }

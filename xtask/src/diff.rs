@@ -44,5 +44,10 @@ pub fn run(old: &Path, new: Option<&Path>) -> io::Result<String> {
 
 /// A text of the packs in one line, display-safe.
 fn one_line(text: &str) -> String {
-    text::safe(text.split_whitespace().collect::<Vec<_>>().join(" ").as_bytes())
+    text::safe(
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .as_bytes(),
+    )
 }

@@ -74,14 +74,21 @@ fn write(directory: &Path, documents: &[OutputFile]) -> io::Result<String> {
 
 fn print(text: &str) -> ExitCode {
     let printed = io::Write::write_all(&mut io::stdout(), text.as_bytes());
-    if printed.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if printed.is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn checkout() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."))
 }
 
-/// The size of each module, an error where one is above its ceiling; an update makes the present sizes the ceilings.
+/// The size of each module, an error where one is above its ceiling; an update makes the present
+/// sizes the ceilings.
 fn sizes(update: bool) -> io::Result<String> {
     let modules = size::modules(checkout())?;
     let ceilings = checkout().join(CEILINGS);
@@ -92,5 +99,9 @@ fn sizes(update: bool) -> io::Result<String> {
     if above.is_empty() {
         return Ok(size::page(&modules));
     }
-    Err(io::Error::other(format!("{}\n{}", size::page(&modules), above.join("\n"))))
+    Err(io::Error::other(format!(
+        "{}\n{}",
+        size::page(&modules),
+        above.join("\n")
+    )))
 }

@@ -1,7 +1,7 @@
 //! Manual pages, one for every command: clap's description, then its examples.
 //!
-//! clap's own text after the options is omitted. A manual page fills its lines, which would merge the examples, so they
-//! are formatted here from the same source as the help.
+//! clap's own text after the options is omitted. A manual page fills its lines, which would merge
+//! the examples, so they are formatted here from the same source as the help.
 
 use std::fmt::Write as _;
 use std::io;
@@ -24,7 +24,11 @@ pub fn pages() -> io::Result<Vec<OutputFile>> {
 }
 
 fn walk(command: &Command, of: &str, pages: &mut Vec<OutputFile>) -> io::Result<()> {
-    let name = if of.is_empty() { NAME.to_owned() } else { format!("{NAME}-{}", of.replace(' ', "-")) };
+    let name = if of.is_empty() {
+        NAME.to_owned()
+    } else {
+        format!("{NAME}-{}", of.replace(' ', "-"))
+    };
     pages.push((format!("{name}.1"), page(command, of, &name)?));
     for kid in command.get_subcommands().filter(|kid| !kid.is_hide_set()) {
         walk(kid, format!("{of} {}", kid.get_name()).trim_start(), pages)?;
@@ -67,7 +71,8 @@ fn page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     Ok(page)
 }
 
-/// Text that roff renders literally, for copying: no request, no escape, and no look-alike dash or quote.
+/// Text that roff renders literally, for copying: no request, no escape, and no look-alike dash or
+/// quote.
 fn roff(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -82,7 +87,11 @@ fn roff(text: &str) -> String {
             c => out.push(c),
         }
     }
-    if out.starts_with('.') { format!("\\&{out}") } else { out }
+    if out.starts_with('.') {
+        format!("\\&{out}")
+    } else {
+        out
+    }
 }
 
 #[cfg(test)]
@@ -98,8 +107,16 @@ mod tests {
     #[test]
     fn every_command_has_a_page() {
         let names: Vec<String> = pages().unwrap().into_iter().map(|(name, _)| name).collect();
-        for wanted in ["walwise.1", "walwise-check.1", "walwise-rules-show.1", "walwise-generate-schema.1"] {
-            assert!(names.iter().any(|name| name == wanted), "{wanted}: {names:?}");
+        for wanted in [
+            "walwise.1",
+            "walwise-check.1",
+            "walwise-rules-show.1",
+            "walwise-generate-schema.1",
+        ] {
+            assert!(
+                names.iter().any(|name| name == wanted),
+                "{wanted}: {names:?}"
+            );
         }
         assert_eq!(names.first().map(String::as_str), Some("walwise.1"));
         assert_eq!(names.len(), examples::ALL.len(), "{names:?}");

@@ -16,7 +16,10 @@ pub use entry::{KnowledgeEntry, entries};
 pub fn of_directory(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
     let mut paths = files(directory)?;
     if paths.is_empty() {
-        return Err(io::Error::other(format!("there is no rule file (*.toml) in {}", directory.display())));
+        return Err(io::Error::other(format!(
+            "there is no rule file (*.toml) in {}",
+            directory.display()
+        )));
     }
     let tables = directory.join("tables");
     if tables.is_dir() {
@@ -24,14 +27,26 @@ pub fn of_directory(directory: &Path) -> io::Result<Vec<KnowledgeEntry>> {
     }
     let read = |path: &PathBuf| Ok((path.display().to_string(), fs::read_to_string(path)?));
     let texts = paths.iter().map(read).collect::<io::Result<Vec<_>>>()?;
-    entries(texts.iter().map(|(name, text)| (name.as_str(), text.as_str()))).map_err(io::Error::other)
+    entries(
+        texts
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str())),
+    )
+    .map_err(io::Error::other)
 }
 
 fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", directory.display()));
+    let named = |error: io::Error| {
+        io::Error::new(error.kind(), format!("{}: {error}", directory.display()))
+    };
     let entries = fs::read_dir(directory).map_err(named)?;
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    let mut paths = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    paths.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "toml")
+    });
     paths.sort();
     Ok(paths)
 }

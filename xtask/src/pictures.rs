@@ -28,8 +28,8 @@ pub fn recorded(checkout: &Path) -> io::Result<(Session, Measurement)> {
     Ok((session, serde_json::from_slice(&read("measurement.json")?)?))
 }
 
-/// A picture of every screen on a terminal of this size, columns first. The measurement is assigned to the first
-/// directory.
+/// A picture of every screen on a terminal of this size, columns first. The measurement is assigned
+/// to the first directory.
 pub fn pictures(mut session: Session, measured: Measurement, size: (u16, u16)) -> Vec<OutputFile> {
     let target: Option<Subject> = measurable(&session.judged().0).into_iter().next();
     let times = default_times(&measured);
@@ -39,20 +39,32 @@ pub fn pictures(mut session: Session, measured: Measurement, size: (u16, u16)) -
     tui::pictures(session.report(), histogram(&times), size)
 }
 
-/// The report on the first directory as one page, with this measurement; as it was made when that began, so that the same
-/// measurement has the same page.
+/// The report on the first directory as one page, with this measurement; as it was made when that
+/// began, so that the same measurement has the same page.
 pub fn page(mut session: Session, measured: Measurement) -> String {
     let when = measured.when.clone();
     if let Some(target) = measurable(&session.judged().0).into_iter().next() {
         session.measured.insert(target, measured);
     }
     session.traced = false;
-    html::render(&Report { when, ..session.report() })
+    html::render(&Report {
+        when,
+        ..session.report()
+    })
 }
 
-/// Times of paced one-page commits with the default: the quantiles, since a record holds no samples.
+/// Times of paced one-page commits with the default: the quantiles, since a record holds no
+/// samples.
 fn default_times(measurement: &Measurement) -> Vec<f64> {
-    let default = measurement.comparisons.first().map_or(measurement.best, |of| of.against);
-    let row = measurement.methods.iter().find(|row| row.method == default && row.pages == 1);
-    row.and_then(|row| row.paced.as_ref()).map(|paced| paced.quantiles_us.clone()).unwrap_or_default()
+    let default = measurement
+        .comparisons
+        .first()
+        .map_or(measurement.best, |of| of.against);
+    let row = measurement
+        .methods
+        .iter()
+        .find(|row| row.method == default && row.pages == 1);
+    row.and_then(|row| row.paced.as_ref())
+        .map(|paced| paced.quantiles_us.clone())
+        .unwrap_or_default()
 }

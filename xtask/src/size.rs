@@ -1,7 +1,9 @@
-//! The size of the source: tokens and lines of each crate and of each module of the root, product and tests apart.
+//! The size of the source: tokens and lines of each crate and of each module of the root, product
+//! and tests apart.
 //!
-//! A token is a word or a punctuation mark; a string or a character is one, a comment none. Tests are items behind
-//! `#[cfg(test)]`, files named `tests.rs` or `testing.rs`, and whatever is in a directory `tests`.
+//! A token is a word or a punctuation mark; a string or a character is one, a comment none. Tests
+//! are items behind `#[cfg(test)]`, files named `tests.rs` or `testing.rs`, and whatever is in a
+//! directory `tests`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +23,10 @@ impl Amount {
     fn new(tokens: &[Token<'_>]) -> Self {
         let mut lines: Vec<usize> = tokens.iter().map(|token| token.line).collect();
         lines.dedup();
-        Self { tokens: tokens.len(), lines: lines.len() }
+        Self {
+            tokens: tokens.len(),
+            lines: lines.len(),
+        }
     }
 
     fn add(&mut self, other: Self) {
@@ -39,16 +44,32 @@ pub struct Module {
     pub tests: Amount,
 }
 
-/// The sizes in a checkout, by name: modules of `src`, crates, `xtask`, and the directory `tests`. Errors are those of reading.
+/// The sizes in a checkout, by name: modules of `src`, crates, `xtask`, and the directory `tests`.
+/// Errors are those of reading.
 pub fn modules(checkout: &Path) -> io::Result<BTreeMap<String, Module>> {
     let mut modules = BTreeMap::new();
     walk(&checkout.join("src"), None, false, &mut modules)?;
     let crates = checkout.join("crates");
     // A checkout from before the workspace has none.
-    for entry in crates.is_dir().then(|| fs::read_dir(&crates)).transpose()?.into_iter().flatten() {
+    for entry in crates
+        .is_dir()
+        .then(|| fs::read_dir(&crates))
+        .transpose()?
+        .into_iter()
+        .flatten()
+    {
         let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        walk(&path.join("src"), Some(&name), name == "testkit", &mut modules)?;
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        walk(
+            &path.join("src"),
+            Some(&name),
+            name == "testkit",
+            &mut modules,
+        )?;
     }
     for (directory, is_test) in [("xtask", false), ("tests", true)] {
         let path = checkout.join(directory);
@@ -67,7 +88,11 @@ fn walk(
 ) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let stem = name.strip_suffix(".rs").unwrap_or(&name);
         let module = module.unwrap_or(stem);
         if path.is_dir() && name != "target" {
@@ -84,8 +109,10 @@ fn walk(
 }
 
 /// Attributes of what is compiled for tests alone, of this crate or of those above it.
-const TEST_ONLY: [&[&str]; 2] =
-    [&["#", "[", "cfg", "(", "test", ")", "]"], &["#", "[", "cfg", "(", "any", "(", "test", ","]];
+const TEST_ONLY: [&[&str]; 2] = [
+    &["#", "[", "cfg", "(", "test", ")", "]"],
+    &["#", "[", "cfg", "(", "any", "(", "test", ","],
+];
 
 /// The product and the tests in a file.
 fn amounts(text: &str, is_test: bool) -> (Amount, Amount) {
@@ -109,11 +136,15 @@ fn amounts(text: &str, is_test: bool) -> (Amount, Amount) {
 }
 
 fn starts(tokens: &[Token<'_>], words: &[&str]) -> bool {
-    tokens.len() >= words.len() && tokens.iter().zip(words).all(|(token, word)| token.text == *word)
+    tokens.len() >= words.len()
+        && tokens
+            .iter()
+            .zip(words)
+            .all(|(token, word)| token.text == *word)
 }
 
-/// The number of tokens of an item with its attributes: up to its semicolon or the end of its block, and for a field or a
-/// variant up to its comma.
+/// The number of tokens of an item with its attributes: up to its semicolon or the end of its
+/// block, and for a field or a variant up to its comma.
 fn item_length(tokens: &[Token<'_>]) -> usize {
     let (mut depth, mut is_field, mut is_attribute) = (0_usize, true, false);
     for (at, token) in tokens.iter().enumerate() {
@@ -131,7 +162,8 @@ fn item_length(tokens: &[Token<'_>]) -> usize {
             }
             ";" if depth == 0 => return at + 1,
             "," if depth == 0 && is_field => return at + 1,
-            "fn" | "mod" | "use" | "impl" | "struct" | "enum" | "trait" | "type" | "const" | "static"
+            "fn" | "mod" | "use" | "impl" | "struct" | "enum" | "trait" | "type" | "const"
+            | "static"
                 if !is_attribute =>
             {
                 is_field = false;
@@ -209,9 +241,12 @@ fn quoted(text: &str, quote: char) -> usize {
 /// The length of a raw string behind its prefix; 0 where there is none.
 fn raw(text: &str) -> usize {
     let hashes = text.len() - text.trim_start_matches('#').len();
-    let Some(body) = text.get(hashes..).and_then(|body| body.strip_prefix('"')) else { return 0 };
+    let Some(body) = text.get(hashes..).and_then(|body| body.strip_prefix('"')) else {
+        return 0;
+    };
     let end = format!("\"{}", "#".repeat(hashes));
-    body.find(&end).map_or(text.len(), |at| hashes + 1 + at + end.len())
+    body.find(&end)
+        .map_or(text.len(), |at| hashes + 1 + at + end.len())
 }
 
 /// The length of a block comment, which may hold others.
@@ -235,14 +270,19 @@ fn block_comment(text: &str) -> usize {
 /// The ceilings of a table: a line `module tokens` each.
 fn ceilings(table: &str) -> BTreeMap<&str, usize> {
     let lines = table.lines().filter_map(|line| line.split_once(' '));
-    lines.filter_map(|(module, tokens)| Some((module, tokens.parse().ok()?))).collect()
+    lines
+        .filter_map(|(module, tokens)| Some((module, tokens.parse().ok()?)))
+        .collect()
 }
 
 /// The modules whose product is above its ceiling, or has none, in words.
 pub fn above(modules: &BTreeMap<String, Module>, table: &str) -> Vec<String> {
     let ceilings = ceilings(table);
     let above = modules.iter().filter_map(|(name, module)| {
-        let (tokens, ceiling) = (module.product.tokens, ceilings.get(name.as_str()).copied().unwrap_or(0));
+        let (tokens, ceiling) = (
+            module.product.tokens,
+            ceilings.get(name.as_str()).copied().unwrap_or(0),
+        );
         (tokens > ceiling).then(|| format!("{name}: {tokens} tokens, the ceiling is {ceiling}"))
     });
     above.collect()
@@ -257,7 +297,10 @@ pub fn page(modules: &BTreeMap<String, Module>) -> String {
         )
     };
     let mut all = Module::default();
-    let mut page = format!("{:<12} {:>8} {:>7} {:>9} {:>7}\n", "", "tokens", "lines", "of tests", "lines");
+    let mut page = format!(
+        "{:<12} {:>8} {:>7} {:>9} {:>7}\n",
+        "", "tokens", "lines", "of tests", "lines"
+    );
     for (name, module) in modules {
         page.push_str(&line(name, module));
         all.product.add(module.product);
@@ -268,9 +311,12 @@ pub fn page(modules: &BTreeMap<String, Module>) -> String {
 
 /// The ceilings that the present sizes make.
 pub fn table(modules: &BTreeMap<String, Module>) -> String {
-    let shipped = modules.iter().filter(|(_, module)| module.product.tokens > 0);
-    let lines: Vec<String> =
-        shipped.map(|(name, module)| format!("{name} {}", module.product.tokens)).collect();
+    let shipped = modules
+        .iter()
+        .filter(|(_, module)| module.product.tokens > 0);
+    let lines: Vec<String> = shipped
+        .map(|(name, module)| format!("{name} {}", module.product.tokens))
+        .collect();
     lines.join("\n") + "\n"
 }
 

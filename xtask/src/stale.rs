@@ -17,16 +17,31 @@ pub fn run(older_than: &str) -> io::Result<String> {
     let entries = entries(shipped()).map_err(io::Error::other)?;
     let due = Due::new(&entries, validity::releases(), oldest);
     let (all, checked) = (entries.len(), entries.len() - due.unverified.len());
-    let mut out = format!("{checked} of {all} entries say when they were compared with a source.\n");
+    let mut out =
+        format!("{checked} of {all} entries say when they were compared with a source.\n");
     let overtaken = due.overtaken.iter().map(|(entry, release)| {
-        let day = release.released.map(|day| format!(", {day}")).unwrap_or_default();
+        let day = release
+            .released
+            .map(|day| format!(", {day}"))
+            .unwrap_or_default();
         let (of, version) = (release.of.word(), &release.version);
-        format!("{}  ({of} {version}{day}; checked {})", place(entry), entry.checked)
+        format!(
+            "{}  ({of} {version}{day}; checked {})",
+            place(entry),
+            entry.checked
+        )
     });
     section(&mut out, "A release came out since", overtaken);
-    let old = due.old.iter().map(|entry| format!("{}  (checked {})", place(entry), entry.checked));
+    let old = due
+        .old
+        .iter()
+        .map(|entry| format!("{}  (checked {})", place(entry), entry.checked));
     section(&mut out, &format!("Checked before {oldest}"), old);
-    section(&mut out, "Unverified", due.unverified.iter().map(|entry| place(entry)));
+    section(
+        &mut out,
+        "Unverified",
+        due.unverified.iter().map(|entry| place(entry)),
+    );
     Ok(out)
 }
 
@@ -41,15 +56,28 @@ fn section(out: &mut String, heading: &str, lines: impl ExactSizeIterator<Item =
 
 /// Where an entry stands, and what it is about.
 fn place(entry: &KnowledgeEntry) -> String {
-    let KnowledgeEntry { file, line, kind, names, .. } = entry;
+    let KnowledgeEntry {
+        file,
+        line,
+        kind,
+        names,
+        ..
+    } = entry;
     format!("{file}:{line}  {kind} {}", text::first_of(names, 3))
 }
 
 /// The day that lies so long before another.
 fn day_before(today: Date, age: &str) -> io::Result<Date> {
     let span = age.parse::<Span>().ok();
-    let back = span.and_then(|span| today.checked_sub(span).ok()).filter(|day| *day <= today);
-    let why = || format!("--older-than {}: no such age; write 1y, 6mo or 90d", text::safe(age.as_bytes()));
+    let back = span
+        .and_then(|span| today.checked_sub(span).ok())
+        .filter(|day| *day <= today);
+    let why = || {
+        format!(
+            "--older-than {}: no such age; write 1y, 6mo or 90d",
+            text::safe(age.as_bytes())
+        )
+    };
     back.ok_or_else(|| io::Error::other(why()))
 }
 

@@ -1,17 +1,18 @@
-//! Database servers of every kind, read concurrently: most of the time is spent waiting for children that run as their
-//! owners and for programs that print their version.
+//! Database servers of every kind, read concurrently: most of the time is spent waiting for
+//! children that run as their owners and for programs that print their version.
 //!
-//! Discovery and interpretation are left to the collectors of each kind. Several leads can end at one program (two
-//! clusters of one release, or a running server and the same one installed), so the host must ask each question only once.
+//! Discovery and interpretation are left to the collectors of each kind. Several leads can end at
+//! one program (two clusters of one release, or a running server and the same one installed), so
+//! the host must ask each question only once.
 
 mod behalf;
 mod conf {
     //! A server's configuration in the order in which it was read, for any kind of server.
     //!
-    //! The last setting of a name wins, so a file that could not be read makes everything before it uncertain. Such a file
-    //! is kept as a hole in the sequence, and a name is known only if it is set after the last hole. A change since the
-    //! server started is also a hole for that server. Finding and reading the files is left to the collectors of each
-    //! server.
+    //! The last setting of a name wins, so a file that could not be read makes everything before it
+    //! uncertain. Such a file is kept as a hole in the sequence, and a name is known only if it is
+    //! set after the last hole. A change since the server started is also a hole for that server.
+    //! Finding and reading the files is left to the collectors of each server.
 
     use std::path::{Path, PathBuf};
 
@@ -32,27 +33,32 @@ mod conf {
             source: Source,
         },
         /// A setting of any name with this prefix; neither name nor value is known.
-        Unclear {
-            beginning: String,
-            detail: String,
-        },
+        Unclear { beginning: String, detail: String },
         Hole {
             why: Why,
             detail: String,
             remedy: Option<Remedy>,
         },
-        /// The end of a file or directory that was read, or of the directory that would hold an absent file.
+        /// The end of a file or directory that was read, or of the directory that would hold an
+        /// absent file.
         End(PathBuf),
     }
 
     impl Conf {
         pub fn set(&mut self, name: impl Into<String>, value: impl Into<Vec<u8>>, source: Source) {
-            self.steps.push(ConfigEvent::Set { name: name.into(), value: value.into(), source });
+            self.steps.push(ConfigEvent::Set {
+                name: name.into(),
+                value: value.into(),
+                source,
+            });
         }
 
         /// Adds an unknown setting of any name with this prefix.
         pub fn unclear(&mut self, beginning: impl Into<String>, detail: impl Into<String>) {
-            self.steps.push(ConfigEvent::Unclear { beginning: beginning.into(), detail: detail.into() });
+            self.steps.push(ConfigEvent::Unclear {
+                beginning: beginning.into(),
+                detail: detail.into(),
+            });
         }
 
         /// Adds a hole: something that could have set any name. Consecutive holes are merged.
@@ -60,7 +66,11 @@ mod conf {
             if matches!(self.steps.last(), Some(ConfigEvent::Hole { .. })) {
                 return;
             }
-            self.steps.push(ConfigEvent::Hole { why, detail: detail.into(), remedy });
+            self.steps.push(ConfigEvent::Hole {
+                why,
+                detail: detail.into(),
+                remedy,
+            });
         }
 
         /// Notes that a file or directory was read to its end.
@@ -74,57 +84,81 @@ mod conf {
             self.files
         }
 
-        /// What is certain for a server that read all this before. `changed` says in words why a file or directory differs
-        /// from what was read; its contents and everything before them become uncertain.
+        /// What is certain for a server that read all this before. `changed` says in words why a
+        /// file or directory differs from what was read; its contents and everything before them
+        /// become uncertain.
         #[must_use]
-        pub fn doubt(&self, changed: impl Fn(&Path) -> Option<String>, remedy: Option<&Remedy>) -> Self {
+        pub fn doubt(
+            &self,
+            changed: impl Fn(&Path) -> Option<String>,
+            remedy: Option<&Remedy>,
+        ) -> Self {
             let step = |step: &ConfigEvent| match step {
                 ConfigEvent::End(path) => changed(path).map_or_else(
                     || step.clone(),
-                    |detail| ConfigEvent::Hole { why: Why::Ambiguous, detail, remedy: remedy.cloned() },
+                    |detail| ConfigEvent::Hole {
+                        why: Why::Ambiguous,
+                        detail,
+                        remedy: remedy.cloned(),
+                    },
                 ),
-                ConfigEvent::Set { .. } | ConfigEvent::Unclear { .. } | ConfigEvent::Hole { .. } => {
-                    step.clone()
-                }
+                ConfigEvent::Set { .. }
+                | ConfigEvent::Unclear { .. }
+                | ConfigEvent::Hole { .. } => step.clone(),
             };
-            Self { steps: self.steps.iter().map(step).collect(), files: self.files }
+            Self {
+                steps: self.steps.iter().map(step).collect(),
+                files: self.files,
+            }
         }
 
         /// The value of a name; `None` when everything was read and nothing sets it.
         pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
             self.steps.iter().rev().find_map(|step| match step {
-                ConfigEvent::Set { name: found, value, source } => {
-                    (found == name).then(|| Reading::known(value.clone(), source.clone()))
-                }
+                ConfigEvent::Set {
+                    name: found,
+                    value,
+                    source,
+                } => (found == name).then(|| Reading::known(value.clone(), source.clone())),
                 ConfigEvent::Unclear { beginning, detail } => name
                     .starts_with(beginning.as_str())
                     .then(|| Reading::unknown(Why::Ambiguous, detail.clone())),
-                ConfigEvent::Hole { why, detail, remedy } => {
-                    Some(Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() })
-                }
+                ConfigEvent::Hole {
+                    why,
+                    detail,
+                    remedy,
+                } => Some(Reading::Unknown {
+                    why: *why,
+                    detail: detail.clone(),
+                    remedy: remedy.clone(),
+                }),
                 ConfigEvent::End(_) => None,
             })
         }
 
-        /// The last value of a name, holes notwithstanding: for finding things, never for facts about them.
+        /// The last value of a name, holes notwithstanding: for finding things, never for facts
+        /// about them.
         pub fn hint(&self, name: &str) -> Option<&[u8]> {
             self.steps.iter().rev().find_map(|step| match step {
-                ConfigEvent::Set { name: found, value, .. } if found == name => Some(value.as_slice()),
+                ConfigEvent::Set {
+                    name: found, value, ..
+                } if found == name => Some(value.as_slice()),
                 _ => None,
             })
         }
     }
 }
-mod start;
-mod servers;
 mod inside;
+mod servers;
+mod start;
 mod named {
-    //! Configuration files that the user names for a server that does not run: which they are, the user they are read as,
-    //! and what is wrong with them.
+    //! Configuration files that the user names for a server that does not run: which they are, the
+    //! user they are read as, and what is wrong with them.
     //!
-    //! A named file describes what a server would be started with, not a server that runs or may run: that one has its own
-    //! command line. A file is read as the owner of the data, or as its own owner while that is unknown, but never as root.
-    //! Its contents are left to the collectors of each kind of server.
+    //! A named file describes what a server would be started with, not a server that runs or may
+    //! run: that one has its own command line. A file is read as the owner of the data, or as its
+    //! own owner while that is unknown, but never as root. Its contents are left to the collectors
+    //! of each kind of server.
 
     use std::path::{Path, PathBuf};
 
@@ -148,16 +182,25 @@ mod named {
         /// The file named for MySQL and MariaDB.
         pub fn mysql(request: &'a Request) -> Option<Self> {
             let file = request.mysql_defaults.as_deref()?;
-            Some(Self { option: "--mysql-defaults", file, dialect: Dialect::Mysql })
+            Some(Self {
+                option: "--mysql-defaults",
+                file,
+                dialect: Dialect::Mysql,
+            })
         }
 
         /// The file named for PostgreSQL.
         pub fn postgres(request: &'a Request) -> Option<Self> {
             let file = request.postgres_config.as_deref()?;
-            Some(Self { option: "--postgres-config", file, dialect: Dialect::Postgres })
+            Some(Self {
+                option: "--postgres-config",
+                file,
+                dialect: Dialect::Postgres,
+            })
         }
 
-        /// The user it is read as: the owner of the data where that is known, else the owner of the file.
+        /// The user it is read as: the owner of the data where that is known, else the owner of the
+        /// file.
         pub fn reader(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
             Behalf::of_owner(host, data.map_or(self.file, PathBuf::as_path)).uid
         }
@@ -165,13 +208,22 @@ mod named {
         /// A note that the file is not used, with the reason.
         pub fn unused(self, why: impl Into<Note>) -> ServerNote {
             let file = safe(path_bytes(self.file));
-            ServerNote::IdleFile { option: self.option, file, why: Box::new(why.into()) }
+            ServerNote::IdleFile {
+                option: self.option,
+                file,
+                why: Box::new(why.into()),
+            }
         }
 
         /// A note that the file is about another directory than the target.
         pub fn elsewhere(self, data: &Path, target: &Path) -> ServerNote {
             let [file, data, target] = [self.file, data, target].map(|path| safe(path_bytes(path)));
-            ServerNote::OtherData { option: self.option, file, data, target }
+            ServerNote::OtherData {
+                option: self.option,
+                file,
+                data,
+                target,
+            }
         }
 
         pub(super) fn unusable(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
@@ -187,20 +239,27 @@ mod named {
                  is read as the owner of that"
                 }
                 MissKind::NotCollected => "name it with the same option to `walwise capture`",
-                MissKind::TimedOut | MissKind::Failed => "name a configuration file that can be read",
+                MissKind::TimedOut | MissKind::Failed => {
+                    "name a configuration file that can be read"
+                }
             };
             let (file, why) = (safe(path_bytes(self.file)), miss.detail);
-            Some(format!("cannot use {file} for {}: {why}; {help}", self.option))
+            Some(format!(
+                "cannot use {file} for {}: {why}; {help}",
+                self.option
+            ))
         }
     }
 }
 mod mysql;
 mod postgres;
 pub mod wal_room {
-    //! Room for a cluster's WAL to grow: the free space of its file system in units of `max_wal_size`.
+    //! Room for a cluster's WAL to grow: the free space of its file system in units of
+    //! `max_wal_size`.
     //!
-    //! Runs once clusters are joined to their file systems. `max_wal_size` is a soft limit (PostgreSQL manual, WAL
-    //! Configuration): WAL can outgrow it, so free space of one or two times its size is little.
+    //! Runs once clusters are joined to their file systems. `max_wal_size` is a soft limit
+    //! (PostgreSQL manual, WAL Configuration): WAL can outgrow it, so free space of one or two
+    //! times its size is little.
 
     use crate::collector::{Collector, Request};
     use crate::facts::catalog::{cluster, mount, postgres};
@@ -208,13 +267,22 @@ pub mod wal_room {
     use crate::host::Host;
 
     /// Derives the room for WAL of every cluster.
-    pub const COLLECTOR: Collector = Collector { id: "room for WAL", run };
+    pub const COLLECTOR: Collector = Collector {
+        id: "room for WAL",
+        run,
+    };
 
     fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
-        let other =
-            |cluster: &Subject| facts.value(cluster, &cluster::KIND).is_some_and(|kind| !kind.is_postgres());
-        let clusters: Vec<Subject> =
-            facts.subjects(Scope::Cluster).filter(|one| !other(one)).cloned().collect();
+        let other = |cluster: &Subject| {
+            facts
+                .value(cluster, &cluster::KIND)
+                .is_some_and(|kind| !kind.is_postgres())
+        };
+        let clusters: Vec<Subject> = facts
+            .subjects(Scope::Cluster)
+            .filter(|one| !other(one))
+            .cloned()
+            .collect();
         for subject in clusters {
             let room = room(facts, &subject);
             facts.put(&subject, &postgres::WAL_ROOM, room);
@@ -234,7 +302,9 @@ pub mod wal_room {
                 let of = [postgres::MAX_WAL_SIZE.name(), mount::FREE.name()];
                 Reading::known(free as f64 / size as f64, Source::derived(of))
             }
-            (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => unknown.map(|bytes| bytes as f64),
+            (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => {
+                unknown.map(|bytes| bytes as f64)
+            }
         }
     }
 
@@ -262,7 +332,12 @@ pub mod wal_room {
         fn room_is_known_where_both_are() {
             assert_eq!(known(Some(1 << 30), Some(3 << 29)), Some(1.5));
             assert_eq!(known(Some(1 << 30), Some(0)), Some(0.0));
-            for (size, free) in [(None, Some(1)), (Some(1), None), (None, None), (Some(0), Some(1))] {
+            for (size, free) in [
+                (None, Some(1)),
+                (Some(1), None),
+                (None, None),
+                (Some(0), Some(1)),
+            ] {
                 assert_eq!(known(size, free), None, "{size:?} {free:?}");
             }
         }
@@ -278,13 +353,18 @@ use crate::workers;
 /// The name of this step, for progress.
 pub const ID: &str = "database servers";
 
-/// Facts about database servers. Needs no facts of other collectors. The host remembers its answers.
+/// Facts about database servers. Needs no facts of other collectors. The host remembers its
+/// answers.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let postgres = || postgres::look(host, request);
     let (mut facts, others) = if mysql::waits_for_a_program(host, request) {
-        // The program takes longer to tell its version than walwise takes to read all files, and which files there are does
-        // not depend on the version. So they are read meanwhile, by one thread, since several would hold the program up.
-        let ahead = Request { without_programs: true, ..request.clone() };
+        // The program takes longer to tell its version than walwise takes to read all files, and
+        // which files there are does not depend on the version. So they are read meanwhile, by one
+        // thread, since several would hold the program up.
+        let ahead = Request {
+            without_programs: true,
+            ..request.clone()
+        };
         let read = || {
             let facts = postgres();
             mysql::look(host, &ahead);
@@ -357,11 +437,20 @@ mod tests {
             .answer(Question::Stat(mariadbd.into()), stat(0o100_755, 77))
             .answer(Question::Stat("/proc/10/exe".into()), stat(0o100_755, 77))
             .answer(Question::Tablespaces(10), "8 1 9\n")
-            .answer(Question::Stat("/var/lib/mysql/ibdata1".into()), stat(0o100_600, 9))
-            .answer(version(Tool::Mariadbd), "mariadbd  Ver 10.11.19-MariaDB for Linux on x86_64\n")
+            .answer(
+                Question::Stat("/var/lib/mysql/ibdata1".into()),
+                stat(0o100_600, 9),
+            )
+            .answer(
+                version(Tool::Mariadbd),
+                "mariadbd  Ver 10.11.19-MariaDB for Linux on x86_64\n",
+            )
             .answer(version(Tool::PgCtl(15)), "pg_ctl (PostgreSQL) 15.20\n");
         let above = [("/var/lib/postgresql", 5), ("/var/lib/postgresql/15", 6)];
-        for (path, inode) in [("/var/lib/mysql", 3), ("/var/lib/mysql/mysql", 4)].into_iter().chain(above) {
+        for (path, inode) in [("/var/lib/mysql", 3), ("/var/lib/mysql/mysql", 4)]
+            .into_iter()
+            .chain(above)
+        {
             fake = directory(fake, path, inode);
         }
         for (name, inode) in [("a", 20), ("b", 21)] {
@@ -369,8 +458,14 @@ mod tests {
             let control = vec!["-D".to_owned(), path.clone()];
             fake = directory(fake, &path, inode)
                 .file(format!("{path}/PG_VERSION"), "15\n")
-                .answer(Question::Stat(format!("{path}/PG_VERSION").into()), stat(0o100_600, inode + 10))
-                .answer(Question::Run(Tool::PgControldata(15), control), "Data page checksum version: 1\n");
+                .answer(
+                    Question::Stat(format!("{path}/PG_VERSION").into()),
+                    stat(0o100_600, inode + 10),
+                )
+                .answer(
+                    Question::Run(Tool::PgControldata(15), control),
+                    "Data page checksum version: 1\n",
+                );
         }
         fake
     }
@@ -384,9 +479,14 @@ mod tests {
         let versions = |base: &str| {
             let of = |cluster| {
                 let postgres = facts.value(cluster, &of_postgres::VERSION);
-                postgres.or_else(|| facts.value(cluster, &of_mysql::VERSION)).map(|version| version.base())
+                postgres
+                    .or_else(|| facts.value(cluster, &of_mysql::VERSION))
+                    .map(|version| version.base())
             };
-            clusters.iter().filter(|cluster| of(cluster).as_deref() == Some(base)).count()
+            clusters
+                .iter()
+                .filter(|cluster| of(cluster).as_deref() == Some(base))
+                .count()
         };
         assert_eq!((versions("15.20"), versions("10.11.19")), (2, 1));
         let mut run: Vec<Question> = fake
@@ -397,6 +497,10 @@ mod tests {
         run.sort();
         let all = run.len();
         run.dedup();
-        assert_eq!((all, run.len()), (4, 4), "two versions and two control files: {run:?}");
+        assert_eq!(
+            (all, run.len()),
+            (4, 4),
+            "two versions and two control files: {run:?}"
+        );
     }
 }

@@ -1,18 +1,20 @@
-//! Collectors: host → facts, a room for each kind of thing. A collector cannot fail; it leaves facts unknown, with a
-//! reason.
+//! Collectors: host → facts, a room for each kind of thing. A collector cannot fail; it leaves
+//! facts unknown, with a reason.
 //!
 //! What all collectors share stands beside the rooms of storage, file systems, system and
-//! databases, with the stack and the targets that join them. The list of collectors is here, and nobody below knows it.
+//! databases, with the stack and the targets that join them. The list of collectors is here, and
+//! nobody below knows it.
 //!
-//! They read through [`crate::host`] alone; judgement is left to `durability`, `validity` and `rules`. Later collectors
-//! look up what earlier ones found; database servers are read concurrently with storage. An unreadable fact is put into
-//! the set too, as unknown.
+//! They read through [`crate::host`] alone; judgement is left to `durability`, `validity` and
+//! `rules`. Later collectors look up what earlier ones found; database servers are read
+//! concurrently with storage. An unreadable fact is put into the set too, as unknown.
 
 use walwise_model::{bounds, drivers, facts, quote, servers, text, truth, version, workers};
 use walwise_sys::host;
 
 mod collector {
-    //! What a collector is: what a run asks of it, how it is started, and how it describes many things at once.
+    //! What a collector is: what a run asks of it, how it is started, and how it describes many
+    //! things at once.
     //!
     //! The list of all collectors is left to [`super`], which alone knows them.
 
@@ -26,9 +28,11 @@ mod collector {
     pub struct Request {
         /// The directory, mount point or block device asked for; `None` for everything found.
         pub target: Option<PathBuf>,
-        /// Whether the target may be a directory still to be created; otherwise a missing directory is a mistake.
+        /// Whether the target may be a directory still to be created; otherwise a missing directory
+        /// is a mistake.
         pub new: bool,
-        /// The option file of a MySQL or MariaDB server that does not run (`--defaults-file`), absolute.
+        /// The option file of a MySQL or MariaDB server that does not run (`--defaults-file`),
+        /// absolute.
         pub mysql_defaults: Option<PathBuf>,
         /// The configuration of a PostgreSQL server that does not run (`config_file`), absolute.
         pub postgres_config: Option<PathBuf>,
@@ -61,8 +65,8 @@ mod collector {
         pub run: fn(&dyn Host, &Request, &mut FactSet),
     }
 
-    /// Describes these subjects, on all processors where there are many. `describe` may put facts only about its own
-    /// subjects; of others it may look up what they stand on, and the host.
+    /// Describes these subjects, on all processors where there are many. `describe` may put facts
+    /// only about its own subjects; of others it may look up what they stand on, and the host.
     pub fn describe_all<T: Sync>(
         things: &[T],
         subject: impl Fn(&T) -> &Subject + Sync,
@@ -81,7 +85,8 @@ mod collector {
     }
 }
 mod refusal {
-    //! What was not answered, as a reading: a question that the host refused, and a program that may not be run.
+    //! What was not answered, as a reading: a question that the host refused, and a program that
+    //! may not be run.
 
     use crate::facts::{Reading, Remedy, Why};
     use crate::host::{Miss, MissKind};
@@ -95,10 +100,17 @@ mod refusal {
             MissKind::NotCollected => Why::NotCollected,
             MissKind::Failed => Why::Malformed,
         };
-        let detail =
-            if miss.detail.is_empty() { what.to_owned() } else { format!("{what}: {}", miss.detail) };
+        let detail = if miss.detail.is_empty() {
+            what.to_owned()
+        } else {
+            format!("{what}: {}", miss.detail)
+        };
         let reading = Reading::unknown(why, detail);
-        if why == Why::Denied { reading.or_try(Remedy::RunAsRoot) } else { reading }
+        if why == Why::Denied {
+            reading.or_try(Remedy::RunAsRoot)
+        } else {
+            reading
+        }
     }
 
     /// The reading of a fact that only a program can tell, in a run without programs.
@@ -108,10 +120,12 @@ mod refusal {
 }
 mod tool_version;
 mod attribute {
-    //! Attribute files of sysfs and procfs as readings: one value per file, with the file as its source.
+    //! Attribute files of sysfs and procfs as readings: one value per file, with the file as its
+    //! source.
     //!
-    //! This module knows the shapes of a value (text, number, flag, one of a few words) and nothing of its meaning. An
-    //! empty attribute is malformed, unless it may be blank; so is one that is cut or no text ([`Host::attribute`]).
+    //! This module knows the shapes of a value (text, number, flag, one of a few words) and nothing
+    //! of its meaning. An empty attribute is malformed, unless it may be blank; so is one that is
+    //! cut or no text ([`Host::attribute`]).
 
     use std::path::Path;
 
@@ -124,13 +138,16 @@ mod attribute {
     pub fn text(host: &dyn Host, path: &Path) -> Reading<String> {
         let shown = safe(path_bytes(path));
         match host.attribute(path) {
-            Ok(text) if text.is_empty() => Reading::unknown(Why::Malformed, format!("{shown} is empty")),
+            Ok(text) if text.is_empty() => {
+                Reading::unknown(Why::Malformed, format!("{shown} is empty"))
+            }
             Ok(text) => Reading::known(text, Source::file(shown)),
             Err(miss) => refused(&miss, &shown),
         }
     }
 
-    /// The same of an attribute that may hold nothing but blanks: a device of SCSI may leave its vendor blank.
+    /// The same of an attribute that may hold nothing but blanks: a device of SCSI may leave its
+    /// vendor blank.
     pub fn blank(host: &dyn Host, path: &Path) -> Reading<String> {
         let shown = safe(path_bytes(path));
         match host.attribute(path) {
@@ -139,12 +156,18 @@ mod attribute {
         }
     }
 
-    /// The text of an attribute that every device of this kind has: where it is missing, the device was not read whole.
+    /// The text of an attribute that every device of this kind has: where it is missing, the device
+    /// was not read whole.
     pub fn certain(reading: Reading<String>) -> Reading<String> {
         match reading {
-            Reading::Unknown { why: Why::Absent, detail, .. } => {
-                Reading::unknown(Why::Malformed, format!("{detail}; every device of this kind has it"))
-            }
+            Reading::Unknown {
+                why: Why::Absent,
+                detail,
+                ..
+            } => Reading::unknown(
+                Why::Malformed,
+                format!("{detail}; every device of this kind has it"),
+            ),
             reading => reading,
         }
     }
@@ -178,7 +201,8 @@ mod attribute {
         use crate::testing::Fake;
 
         proptest! {
-            /// An attribute is what it says, or unknown; whatever is around it, and whatever it holds.
+            /// An attribute is what it says, or unknown; whatever is around it, and whatever it
+            /// holds.
             #[test]
             fn any_attribute_is_a_value_or_unknown(bytes: Vec<u8>, count: u64, blank in "[ \t]{0,3}") {
                 let path = Path::new("/sys/x");
@@ -200,9 +224,11 @@ mod attribute {
 pub mod mountinfo;
 mod sight;
 mod lookup {
-    //! What earlier collectors found, by the names that files and tools use: the mount over a path, the device of a node.
+    //! What earlier collectors found, by the names that files and tools use: the mount over a path,
+    //! the device of a node.
     //!
-    //! Looking up reads a link at most, and puts no fact. Who stands on whom is left to [`super::stack`].
+    //! Looking up reads a link at most, and puts no fact. Who stands on whom is left to
+    //! [`super::stack`].
 
     use std::collections::BTreeMap;
     use std::ffi::OsStr;
@@ -221,24 +247,40 @@ mod lookup {
     impl Points {
         /// The mounts in sight in a set of facts.
         pub fn from_facts(facts: &FactSet) -> Self {
-            let point = |subject: Subject| Some((raw(&facts.value(&subject, &mount::POINT)?), subject));
-            Self(facts.which(&mount::IN_SIGHT, |seen| *seen).into_iter().filter_map(point).collect())
+            let point =
+                |subject: Subject| Some((raw(&facts.value(&subject, &mount::POINT)?), subject));
+            Self(
+                facts
+                    .which(&mount::IN_SIGHT, |seen| *seen)
+                    .into_iter()
+                    .filter_map(point)
+                    .collect(),
+            )
         }
 
-        /// The mount that a path lies on, by the longest mount point that holds it. The path is absolute, with its links
-        /// followed ([`Host::real_path`]); it need not exist.
+        /// The mount that a path lies on, by the longest mount point that holds it. The path is
+        /// absolute, with its links followed ([`Host::real_path`]); it need not exist.
         pub fn over(&self, path: &[u8]) -> Option<&Subject> {
-            let path = if path.len() > 1 { path.strip_suffix(b"/").unwrap_or(path) } else { path };
+            let path = if path.len() > 1 {
+                path.strip_suffix(b"/").unwrap_or(path)
+            } else {
+                path
+            };
             self.0.get(path).or_else(|| {
                 let above: Vec<&[u8]> = sight::ancestors(path).collect();
-                above.into_iter().rev().find_map(|directory| self.0.get(directory))
+                above
+                    .into_iter()
+                    .rev()
+                    .find_map(|directory| self.0.get(directory))
             })
         }
 
-        /// The mount that a file with data lies on. A path in /dev that is no known device is no file: the device is gone, and
-        /// what is written to it is not kept in /dev. Only a mount below that, such as /dev/shm, holds files.
+        /// The mount that a file with data lies on. A path in /dev that is no known device is no
+        /// file: the device is gone, and what is written to it is not kept in /dev. Only a mount
+        /// below that, such as /dev/shm, holds files.
         pub fn over_file(&self, path: &[u8]) -> Option<&Subject> {
-            self.over(path).filter(|mount| !path.starts_with(b"/dev/") || mount.name().starts_with("/dev/"))
+            self.over(path)
+                .filter(|mount| !path.starts_with(b"/dev/") || mount.name().starts_with("/dev/"))
         }
     }
 
@@ -247,23 +289,27 @@ mod lookup {
         Points::from_facts(facts).over(path).cloned()
     }
 
-    /// Why a file cannot lie on a mount that its path names: the kernel says that it is on another device, so the table was not
-    /// read whole, or the path is not the file's. A file of btrfs has a number of its subvolume alone (fs/btrfs/inode.c,
-    /// `btrfs_getattr`).
+    /// Why a file cannot lie on a mount that its path names: the kernel says that it is on another
+    /// device, so the table was not read whole, or the path is not the file's. A file of btrfs has
+    /// a number of its subvolume alone (fs/btrfs/inode.c, `btrfs_getattr`).
     pub fn misplaced(facts: &FactSet, mount: &Subject, seen: Stat) -> Option<String> {
         let devno = facts.value(mount, &mount::DEVNO)?;
         let found = format!("{}:{}", seen.major, seen.minor);
-        let is_anonymous =
-            seen.major == 0 && facts.value(mount, &mount::FSTYPE).is_some_and(|fstype| fstype == "btrfs");
-        (found != devno && !is_anonymous)
-            .then(|| format!("it lies on device {found}, and {mount}, which its path names, is {devno}"))
+        let is_anonymous = seen.major == 0
+            && facts
+                .value(mount, &mount::FSTYPE)
+                .is_some_and(|fstype| fstype == "btrfs");
+        (found != devno && !is_anonymous).then(|| {
+            format!("it lies on device {found}, and {mount}, which its path names, is {devno}")
+        })
     }
 
     /// The device with the numbers of this node.
     pub fn device_of_node(host: &dyn Host, node: Stat, facts: &FactSet) -> Option<Subject> {
         let link = format!("/sys/dev/block/{}:{}", node.node_major, node.node_minor);
         let link = host.link(Path::new(&link)).ok()?;
-        // sysfs writes a slash in a device's name as an exclamation mark; the subject is the name in sysfs.
+        // sysfs writes a slash in a device's name as an exclamation mark; the subject is the name
+        // in sysfs.
         let subject = Subject::device(safe(path_bytes(Path::new(link.file_name()?))));
         facts.contains(&subject).then_some(subject)
     }
@@ -271,24 +317,31 @@ mod lookup {
     /// The device whose node this path is, links followed where the name alone does not tell.
     pub fn device_at(host: &dyn Host, path: &[u8], facts: &FactSet) -> Option<Subject> {
         let named = |path: &[u8]| {
-            let name: Vec<u8> =
-                path.strip_prefix(b"/dev/")?.iter().map(|b| if *b == b'/' { b'!' } else { *b }).collect();
+            let name: Vec<u8> = path
+                .strip_prefix(b"/dev/")?
+                .iter()
+                .map(|b| if *b == b'/' { b'!' } else { *b })
+                .collect();
             Some(Subject::device(safe(&name))).filter(|subject| facts.contains(subject))
         };
         if !path.starts_with(b"/dev/") {
             return None;
         }
-        named(path).or_else(|| named(path_bytes(&host.real_path(Path::new(OsStr::from_bytes(path))).ok()?)))
+        named(path).or_else(|| {
+            named(path_bytes(
+                &host.real_path(Path::new(OsStr::from_bytes(path))).ok()?,
+            ))
+        })
     }
 }
-mod storage;
+mod databases;
 mod filesystems;
 mod stack;
-mod system;
-mod databases;
-mod targets;
 #[cfg(test)]
 mod states;
+mod storage;
+mod system;
+mod targets;
 #[cfg(test)]
 mod testing;
 
@@ -329,13 +382,15 @@ const STORAGE: &[Collector] = &[
     drive::COLLECTOR,
 ];
 
-/// Collectors of the next boot, which need storage. They read units, as the search for database servers does.
+/// Collectors of the next boot, which need storage. They read units, as the search for database
+/// servers does.
 const NEXT_BOOT: &[Collector] = &[boot::COLLECTOR, trim::COLLECTOR];
 
 /// Collectors that need both storage and database servers.
 const UPON_BOTH: &[Collector] = &[targets::COLLECTOR, wal_room::COLLECTOR];
 
-/// Runs all collectors; `progress` hears of each before it runs and may look at what is known so far.
+/// Runs all collectors; `progress` hears of each before it runs and may look at what is known so
+/// far.
 pub fn run_all(
     host: &dyn Host,
     request: &Request,

@@ -1,8 +1,8 @@
 //! The parser of /proc/self/mountinfo (proc_pid_mountinfo(5)), on bytes.
 //!
-//! It keeps the order of the file, duplicates, and the difference between options of the mount and of the superblock.
-//! What the entries mean is left to `filesystems::mounts`. Mount points are any bytes but zero, and a line may be hostile
-//! or truncated; a malformed line is lost alone.
+//! It keeps the order of the file, duplicates, and the difference between options of the mount and
+//! of the superblock. What the entries mean is left to `filesystems::mounts`. Mount points are any
+//! bytes but zero, and a line may be hostile or truncated; a malformed line is lost alone.
 
 use std::path::Path;
 
@@ -40,7 +40,8 @@ pub struct MountTable {
     pub entries: Vec<Entry>,
     /// Line number and complaint.
     pub malformed: Vec<(u32, &'static str)>,
-    /// Numbers of lines whose options hold an unescaped blank. The text after it belongs to the options.
+    /// Numbers of lines whose options hold an unescaped blank. The text after it belongs to the
+    /// options.
     pub blanks: Vec<u32>,
     /// How many lines stand behind the last that was read.
     pub left_out: usize,
@@ -66,7 +67,9 @@ pub fn parse(bytes: &[u8], bound: usize) -> MountTable {
         let line = whole.unwrap_or(line);
         match entry(line, number) {
             _ if line.is_empty() => {}
-            _ if cut => table.malformed.push((number, "the file is longer than what was read of it")),
+            _ if cut => table
+                .malformed
+                .push((number, "the file is longer than what was read of it")),
             Ok((entry, blank)) => {
                 table.entries.push(entry);
                 table.blanks.extend(blank.then_some(number));
@@ -77,13 +80,15 @@ pub fn parse(bytes: &[u8], bound: usize) -> MountTable {
     table
 }
 
-/// An entry, and whether a blank stands in its last field, which some file systems print as it was given to them.
+/// An entry, and whether a blank stands in its last field, which some file systems print as it was
+/// given to them.
 fn entry(line: &[u8], number: u32) -> Result<(Entry, bool), &'static str> {
     let mut fields = line.split(|b| *b == b' ');
     let mut next = |missing| fields.next().ok_or(missing);
     let id = integer(next("no mount id")?).ok_or("the mount id is no number")?;
     let parent = integer(next("no parent id")?).ok_or("the parent id is no number")?;
-    let devno = device_number(next("no device number")?).ok_or("the device number is not MAJOR:MINOR")?;
+    let devno =
+        device_number(next("no device number")?).ok_or("the device number is not MAJOR:MINOR")?;
     let root = unescape(next("no root directory")?);
     let point = unescape(next("no mount point")?);
     let options = split_options(next("no mount options")?);
@@ -100,8 +105,18 @@ fn entry(line: &[u8], number: u32) -> Result<(Entry, bool), &'static str> {
     if !point.starts_with(b"/") {
         return Err("the mount point is not an absolute path");
     }
-    let entry =
-        Entry { line: number, id, parent, devno, root, point, options, fstype, source, super_options };
+    let entry = Entry {
+        line: number,
+        id,
+        parent,
+        devno,
+        root,
+        point,
+        options,
+        fstype,
+        source,
+        super_options,
+    };
     Ok((entry, !rest.is_empty()))
 }
 
@@ -122,7 +137,11 @@ fn split_options(field: &[u8]) -> Vec<Vec<u8>> {
         quoted ^= *b == b'"';
         *b == b',' && !quoted
     };
-    field.split(apart).filter(|option| !option.is_empty()).map(unescape).collect()
+    field
+        .split(apart)
+        .filter(|option| !option.is_empty())
+        .map(unescape)
+        .collect()
 }
 
 #[cfg(test)]
@@ -135,9 +154,11 @@ mod tests {
         parse(bytes, usize::MAX)
     }
 
-    const ROOT: &[u8] = b"27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard,nobarrier\n";
+    const ROOT: &[u8] =
+        b"27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard,nobarrier\n";
 
-    /// As the kernel escapes: seq_path with the blanks, the backslash and, in newer kernels, the hash.
+    /// As the kernel escapes: seq_path with the blanks, the backslash and, in newer kernels, the
+    /// hash.
     fn escape(bytes: &[u8]) -> Vec<u8> {
         let one = |b: &u8| match b {
             b' ' | b'\t' | b'\n' | b'\\' | b'#' => format!("\\{b:03o}").into_bytes(),
@@ -185,9 +206,15 @@ mod tests {
     fn options_of_mount_and_superblock_stay_apart() {
         let table = all(ROOT);
         let entry = &table.entries[0];
-        assert_eq!((entry.id, entry.parent, entry.devno.as_str()), (27, 1, "254:0"));
+        assert_eq!(
+            (entry.id, entry.parent, entry.devno.as_str()),
+            (27, 1, "254:0")
+        );
         assert_eq!(entry.options, [b"rw".to_vec(), b"relatime".to_vec()]);
-        assert_eq!(entry.super_options, [b"rw".to_vec(), b"discard".to_vec(), b"nobarrier".to_vec()]);
+        assert_eq!(
+            entry.super_options,
+            [b"rw".to_vec(), b"discard".to_vec(), b"nobarrier".to_vec()]
+        );
     }
 
     #[test]
@@ -202,11 +229,15 @@ mod tests {
         assert_eq!(table.entries[1].fstype, b"fuse.sshfs");
     }
 
-    /// Some file systems print their options as they were given; nothing behind a blank in them is lost.
+    /// Some file systems print their options as they were given; nothing behind a blank in them is
+    /// lost.
     #[test]
     fn a_blank_in_the_options_cuts_nothing_off() {
         let table = all(b"1 0 0:5 / /a rw - btrfs /dev/sda rw,label=my data,nobarrier\n2 0 0:6 / /b rw - xfs /dev/sdb rw\n");
-        assert_eq!(table.entries[0].super_options, [&b"rw"[..], b"label=my data", b"nobarrier"]);
+        assert_eq!(
+            table.entries[0].super_options,
+            [&b"rw"[..], b"label=my data", b"nobarrier"]
+        );
         assert_eq!((table.blanks, table.malformed.len()), (vec![1], 0));
     }
 

@@ -1,5 +1,6 @@
-//! What each program says of state (health, mode, policy in force, errors, members), and what becomes of it: a fact, or a
-//! reason to leave it out. A program without a row fails the test, so that no answer is asked for and dropped.
+//! What each program says of state (health, mode, policy in force, errors, members), and what
+//! becomes of it: a fact, or a reason to leave it out. A program without a row fails the test, so
+//! that no answer is asked for and dropped.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +25,17 @@ const REDUNDANCY: FieldUse =
 
 const FIELDS: &[ToolFields] = &[
     (
-        &["mke2fs", "mkfs.xfs", "mkfs.btrfs", "mdadm", "mount", "mysqld", "mariadbd", "postgres", "pg_ctl"],
+        &[
+            "mke2fs",
+            "mkfs.xfs",
+            "mkfs.btrfs",
+            "mdadm",
+            "mount",
+            "mysqld",
+            "mariadbd",
+            "postgres",
+            "pg_ctl",
+        ],
         VERSION,
     ),
     (
@@ -32,65 +43,122 @@ const FIELDS: &[ToolFields] = &[
         &[
             ("HwCfg/BBU", Fact("controller.battery")),
             ("Status/BBU Status", Fact("controller.battery")),
-            ("Cachevault_Info/State, BBU_Info/State", Fact("controller.battery")),
+            (
+                "Cachevault_Info/State, BBU_Info/State",
+                Fact("controller.battery"),
+            ),
             ("flags of /cX/cv and /cX/bbu", Fact("controller.battery")),
-            ("Defaults/Cache When BBU Bad", Fact("controller.on_battery_failure")),
+            (
+                "Defaults/Cache When BBU Bad",
+                Fact("controller.on_battery_failure"),
+            ),
             ("Write Cache(initial setting)", Fact("controller.policy")),
             ("VD LIST/Cache", Fact("controller.policy_in_force")),
-            ("Disk Cache Policy, TOPOLOGY/PDC, VD LIST/Cac", Fact("controller.disk_cache")),
+            (
+                "Disk Cache Policy, TOPOLOGY/PDC, VD LIST/Cac",
+                Fact("controller.disk_cache"),
+            ),
             ("VD LIST/State, PD LIST/State", REDUNDANCY),
-            ("Status/Controller Status", Left("it sums up what the other fields say")),
+            (
+                "Status/Controller Status",
+                Left("it sums up what the other fields say"),
+            ),
         ],
     ),
     (
         &["storcli2", "perccli2"],
         &[
-            ("HwCfg/Energy Pack, Energy Pack Info/Status", Fact("controller.battery")),
+            (
+                "HwCfg/Energy Pack, Energy Pack Info/Status",
+                Fact("controller.battery"),
+            ),
             ("DefaultCache", Fact("controller.policy")),
             ("CurrentCache", Fact("controller.policy_in_force")),
-            ("Drive Write Cache Policy, TOPOLOGY/PDC", Fact("controller.disk_cache")),
-            ("Energy Pack Warning, Data Loss Warning", Left("they are settings of a beeper")),
+            (
+                "Drive Write Cache Policy, TOPOLOGY/PDC",
+                Fact("controller.disk_cache"),
+            ),
+            (
+                "Energy Pack Warning, Data Loss Warning",
+                Left("they are settings of a beeper"),
+            ),
             ("VD LIST/State", REDUNDANCY),
         ],
     ),
     (
         &["MegaCli"],
         &[
-            ("Battery State, isSOHGood, flags of GetBbuStatus", Fact("controller.battery")),
+            (
+                "Battery State, isSOHGood, flags of GetBbuStatus",
+                Fact("controller.battery"),
+            ),
             ("Default Cache Policy", Fact("controller.policy")),
             ("Current Cache Policy", Fact("controller.policy_in_force")),
-            ("Write Cache OK if Bad BBU", Fact("controller.on_battery_failure")),
-            ("Disk Cache Policy, Is VD Cached", Fact("controller.disk_cache")),
+            (
+                "Write Cache OK if Bad BBU",
+                Fact("controller.on_battery_failure"),
+            ),
+            (
+                "Disk Cache Policy, Is VD Cached",
+                Fact("controller.disk_cache"),
+            ),
             ("State", REDUNDANCY),
         ],
     ),
     (
         &["ssacli", "hpssacli", "hpacucli"],
         &[
-            ("Battery/Capacitor Count, Battery/Capacitor Status", Fact("controller.battery")),
+            (
+                "Battery/Capacitor Count, Battery/Capacitor Status",
+                Fact("controller.battery"),
+            ),
             ("Caching, Cache Ratio", Fact("controller.policy")),
             ("Cache Status", Fact("controller.policy_in_force")),
             ("Cache Status Details", Fact("controller.cache_detail")),
-            ("No-Battery Write Cache", Fact("controller.on_battery_failure")),
+            (
+                "No-Battery Write Cache",
+                Fact("controller.on_battery_failure"),
+            ),
             ("Drive Write Cache", Fact("controller.disk_cache")),
             ("LD Acceleration Method", Fact("controller.policy")),
             ("Status of a logical drive", REDUNDANCY),
-            ("Controller Status", Left("it sums up what the other fields say")),
+            (
+                "Controller Status",
+                Left("it sums up what the other fields say"),
+            ),
         ],
     ),
     (
         &["arcconf"],
         &[
-            ("Status of battery, ZMM, supercap, backup unit", Fact("controller.battery")),
-            ("Backup Power Status, Hardware Error", Fact("controller.battery")),
+            (
+                "Status of battery, ZMM, supercap, backup unit",
+                Fact("controller.battery"),
+            ),
+            (
+                "Backup Power Status, Hardware Error",
+                Fact("controller.battery"),
+            ),
             ("Write-cache setting, Caching", Fact("controller.policy")),
-            ("Write-cache status, Write-cache mode, Cache Status", Fact("controller.policy_in_force")),
+            (
+                "Write-cache status, Write-cache mode, Cache Status",
+                Fact("controller.policy_in_force"),
+            ),
             ("Cache Status Details", Fact("controller.cache_detail")),
-            ("No-Battery Write Cache", Fact("controller.on_battery_failure")),
-            ("Write Cache, Configured Drives", Fact("controller.disk_cache")),
+            (
+                "No-Battery Write Cache",
+                Fact("controller.on_battery_failure"),
+            ),
+            (
+                "Write Cache, Configured Drives",
+                Fact("controller.disk_cache"),
+            ),
             ("State of a disk", Fact("controller.disk_cache")),
             ("Status of Logical Device", REDUNDANCY),
-            ("Controller Status", Left("it sums up what the other fields say")),
+            (
+                "Controller Status",
+                Left("it sums up what the other fields say"),
+            ),
         ],
     ),
     (
@@ -117,13 +185,22 @@ const FIELDS: &[ToolFields] = &[
             ),
         ],
     ),
-    (&["hdparm", "sdparm"], &[("write cache", Fact("device.drive_cache"))]),
+    (
+        &["hdparm", "sdparm"],
+        &[("write cache", Fact("device.drive_cache"))],
+    ),
     (
         &["dmsetup"],
         &[
             ("status", Fact("dm.state")),
-            ("status, health letters and paths", Fact("dm.failed_members")),
-            ("status, letters of copies that lag", Fact("dm.lagging_members")),
+            (
+                "status, health letters and paths",
+                Fact("dm.failed_members"),
+            ),
+            (
+                "status, letters of copies that lag",
+                Fact("dm.lagging_members"),
+            ),
             ("status, dirty blocks of a cache", Fact("dm.dirty_blocks")),
             ("status, use of a thin pool", Fact("thin.data_percent")),
             ("table, mode of a cache", Fact("dm.cache_mode")),
@@ -134,7 +211,10 @@ const FIELDS: &[ToolFields] = &[
         &["drbdsetup"],
         &[
             ("protocol", Fact("drbd.protocol")),
-            ("disk-flushes, disk-barrier, disk-drain", Fact("drbd.write_ordering")),
+            (
+                "disk-flushes, disk-barrier, disk-drain",
+                Fact("drbd.write_ordering"),
+            ),
             ("md-flushes", Fact("drbd.md_flushes")),
         ],
     ),
@@ -153,10 +233,16 @@ const FIELDS: &[ToolFields] = &[
             ("STATE of a device", Fact("zfs.lost_devices")),
             ("READ, WRITE, CKSUM", Fact("zfs.error_counts")),
             ("errors:", Fact("zfs.damaged")),
-            ("status:, action:, scan:", Left("they are sentences, and say what the other fields do")),
+            (
+                "status:, action:, scan:",
+                Left("they are sentences, and say what the other fields do"),
+            ),
         ],
     ),
-    (&["pg_controldata"], &[("Data page checksum version", Fact("pg.data_checksums"))]),
+    (
+        &["pg_controldata"],
+        &[("Data page checksum version", Fact("pg.data_checksums"))],
+    ),
 ];
 
 #[test]
@@ -164,13 +250,19 @@ fn every_program_says_what_becomes_of_its_state() {
     let fixed = Tool::FIXED.iter().map(|tool| tool.row().name);
     let major = Tool::MAJOR.iter().map(|tool| tool(0).row().name);
     let allowed: BTreeSet<&str> = fixed.chain(major).collect();
-    let listed: Vec<&str> = FIELDS.iter().flat_map(|(tools, _)| tools.iter().copied()).collect();
+    let listed: Vec<&str> = FIELDS
+        .iter()
+        .flat_map(|(tools, _)| tools.iter().copied())
+        .collect();
     assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), allowed);
     assert_eq!(listed.len(), allowed.len(), "a program has two rows");
     for (tools, fields) in FIELDS {
         for (field, becomes) in *fields {
             match becomes {
-                Fact(name) => assert!(catalog::find(name).is_some(), "{tools:?} {field}: no fact {name}"),
+                Fact(name) => assert!(
+                    catalog::find(name).is_some(),
+                    "{tools:?} {field}: no fact {name}"
+                ),
                 Left(reason) => assert!(!reason.is_empty(), "{tools:?} {field}"),
             }
         }

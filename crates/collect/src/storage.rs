@@ -1,7 +1,8 @@
-//! Block devices: what each one is and stands on, and what its cache, controller, drive and driver report.
+//! Block devices: what each one is and stands on, and what its cache, controller, drive and driver
+//! report.
 //!
-//! Mounts and file systems are read beside this room. Swap and free disks are here because both answer what a device is
-//! used for.
+//! Mounts and file systems are read beside this room. Swap and free disks are here because both
+//! answer what a device is used for.
 
 pub mod block;
 pub mod content;

@@ -1,6 +1,7 @@
-//! The machine besides its storage: the kernel, the distribution, the tools, and what the next boot will mount.
+//! The machine besides its storage: the kernel, the distribution, the tools, and what the next boot
+//! will mount.
 
+pub mod boot;
 pub mod kernel;
 pub mod os;
 pub mod tools;
-pub mod boot;

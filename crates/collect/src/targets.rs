@@ -1,10 +1,10 @@
-//! The targets of advice: the directory or device that was asked for, or everything found that a database uses or could
-//! use.
+//! The targets of advice: the directory or device that was asked for, or everything found that a
+//! database uses or could use.
 //!
-//! This module places each target on its mount, records which cluster uses it, and reads the directory's own
-//! properties. Earlier collectors read mounts, devices and clusters. A mounted device stands for its mount point, a
-//! cluster's data directory includes its WAL, and a directory that does not exist yet is described by its nearest
-//! existing parent.
+//! This module places each target on its mount, records which cluster uses it, and reads the
+//! directory's own properties. Earlier collectors read mounts, devices and clusters. A mounted
+//! device stands for its mount point, a cluster's data directory includes its WAL, and a directory
+//! that does not exist yet is described by its nearest existing parent.
 
 mod prospect {
     //! Something that will be a target, and what it stands on by its path.
@@ -26,7 +26,8 @@ mod prospect {
         /// The real path of the directory, or the device node.
         pub path: PathBuf,
         pub kind: Reading<TargetKind>,
-        /// The nearest directory that exists: the target itself unless it is to be created. `None` for a device.
+        /// The nearest directory that exists: the target itself unless it is to be created. `None`
+        /// for a device.
         pub existing: Option<PathBuf>,
         /// The mount it lies on, or the device it is.
         pub base: Option<Subject>,
@@ -45,23 +46,30 @@ mod prospect {
         mount_of(facts, path_bytes(path))
     }
 
-    /// The file system that a mount belongs to: two mounts of one file system have the same. It is the device where there is
-    /// one, since btrfs has a device number for each subvolume and a bind mount a subject for each point.
+    /// The file system that a mount belongs to: two mounts of one file system have the same. It is
+    /// the device where there is one, since btrfs has a device number for each subvolume and a bind
+    /// mount a subject for each point.
     pub fn file_system(facts: &FactSet, mount: &Subject) -> Subject {
-        facts.resolve(mount, Scope::Device).unwrap_or_else(|| mount.clone())
+        facts
+            .resolve(mount, Scope::Device)
+            .unwrap_or_else(|| mount.clone())
     }
 
     /// The block device with this node.
     pub fn device_of(facts: &FactSet, node: &str) -> Option<Subject> {
-        facts.which(&device::PATH, |path| path == node).into_iter().next()
+        facts
+            .which(&device::PATH, |path| path == node)
+            .into_iter()
+            .next()
     }
 }
 mod describe;
 mod mistyped {
-    //! Suggestions for a target that does not exist: a neighbour in its nearest existing directory, a device, a mount
-    //! point, or a server's directory.
+    //! Suggestions for a target that does not exist: a neighbour in its nearest existing directory,
+    //! a device, a mount point, or a server's directory.
     //!
-    //! Each name is compared within its own directory, because a slip is one in a word and not in a path.
+    //! Each name is compared within its own directory, because a slip is one in a word and not in a
+    //! path.
 
     use std::collections::BTreeSet;
     use std::os::unix::ffi::OsStrExt;
@@ -81,7 +89,10 @@ mod mistyped {
         let written = safe(path_bytes(path));
         let mut near: BTreeSet<(usize, String)> = BTreeSet::new();
         // A bare name of a device: `check sda` from whatever directory.
-        let name = path.file_name().map(|name| safe(name.as_bytes())).unwrap_or_default();
+        let name = path
+            .file_name()
+            .map(|name| safe(name.as_bytes()))
+            .unwrap_or_default();
         let known = known(facts);
         near.extend(
             known
@@ -90,13 +101,22 @@ mod mistyped {
                 .map(|known| (0, known.clone())),
         );
         near.extend(
-            known.iter().filter_map(|known| is_near(&written, known).map(|far| (far, known.clone()))),
+            known
+                .iter()
+                .filter_map(|known| is_near(&written, known).map(|far| (far, known.clone()))),
         );
-        let beneath = walk(host, path).into_iter().map(|(far, path)| (far, safe(path_bytes(&path))));
+        let beneath = walk(host, path)
+            .into_iter()
+            .map(|(far, path)| (far, safe(path_bytes(&path))));
         near.extend(beneath);
         // A mount point below a later mount stands in the kernel's table and cannot be reached.
-        let is_gone = |near: &PathBuf| host.stat(near).is_err_and(|miss| miss.kind == MissKind::Absent);
-        near.into_iter().map(|(_, near)| path_of(raw(&near))).find(|near| !is_gone(near))
+        let is_gone = |near: &PathBuf| {
+            host.stat(near)
+                .is_err_and(|miss| miss.kind == MissKind::Absent)
+        };
+        near.into_iter()
+            .map(|(_, near)| path_of(raw(&near)))
+            .find(|near| !is_gone(near))
     }
 
     /// Devices, mount points and directories of servers.
@@ -104,11 +124,16 @@ mod mistyped {
         let all = |key: &'static Key<String>| facts.known(key).into_iter().map(|(_, path)| path);
         let mappings = all(&device::DM_NAME).map(|name| format!("/dev/mapper/{name}"));
         let data = Area::ALL.iter().map(|area| area.database().data);
-        [&device::PATH, &mount::POINT].into_iter().chain(data).flat_map(all).chain(mappings).collect()
+        [&device::PATH, &mount::POINT]
+            .into_iter()
+            .chain(data)
+            .flat_map(all)
+            .chain(mappings)
+            .collect()
     }
 
-    /// The distance of two words that are near enough to be confused: one slip in three letters, at most 4; `None` for
-    /// others.
+    /// The distance of two words that are near enough to be confused: one slip in three letters, at
+    /// most 4; `None` for others.
     fn is_near(one: &str, other: &str) -> Option<usize> {
         let far = distance(one, other);
         let letters = one.chars().count().max(other.chars().count());
@@ -119,7 +144,9 @@ mod mistyped {
     fn walk(host: &dyn Host, path: &Path) -> Vec<(usize, PathBuf)> {
         let mut open = vec![(0, PathBuf::from("/"))];
         for part in path.components() {
-            let Component::Normal(name) = part else { continue };
+            let Component::Normal(name) = part else {
+                continue;
+            };
             let word = safe(name.as_bytes());
             let mut next: Vec<(usize, PathBuf)> = Vec::new();
             for (far, place) in &open {
@@ -129,8 +156,9 @@ mod mistyped {
                     continue;
                 }
                 let names = host.list(place).unwrap_or_default();
-                let near =
-                    names.iter().filter_map(|other| Some((is_near(&word, &safe(other.as_bytes()))?, other)));
+                let near = names
+                    .iter()
+                    .filter_map(|other| Some((is_near(&word, &safe(other.as_bytes()))?, other)));
                 next.extend(near.map(|(slips, other)| (far + slips, place.join(other))));
             }
             next.sort();
@@ -140,14 +168,15 @@ mod mistyped {
         open
     }
 }
-mod role;
 mod asked;
 mod found;
+mod role;
 mod shared {
-    //! Resources that database targets share (disks, a file system, a thin pool), and logs on slower disks than their data.
+    //! Resources that database targets share (disks, a file system, a thin pool), and logs on
+    //! slower disks than their data.
     //!
-    //! Only targets that a server uses are compared, so the cost does not grow with the number of mounts. Two volumes of
-    //! one thin pool run full together although each shows free space.
+    //! Only targets that a server uses are compared, so the cost does not grow with the number of
+    //! mounts. Two volumes of one thin pool run full together although each shows free space.
 
     use std::collections::BTreeSet;
 
@@ -168,27 +197,55 @@ mod shared {
 
     /// Records the resources that the targets of servers share.
     pub fn put(places: &[ProspectiveTarget], facts: &mut FactSet) {
-        let all: Vec<One> = places.iter().filter_map(|place| one(facts, place)).collect();
+        let all: Vec<One> = places
+            .iter()
+            .filter_map(|place| one(facts, place))
+            .collect();
         for of in &all {
             let others = || all.iter().filter(|other| other.subject != of.subject);
             let named = |with: &dyn Fn(&One) -> bool| -> Vec<String> {
-                others().filter(|other| with(other)).map(|other| other.subject.name().to_owned()).collect()
+                others()
+                    .filter(|other| with(other))
+                    .map(|other| other.subject.name().to_owned())
+                    .collect()
             };
-            let same_fs = |other: &One| of.file_system.is_some() && of.file_system == other.file_system;
+            let same_fs =
+                |other: &One| of.file_system.is_some() && of.file_system == other.file_system;
             let disks = named(&|other| !of.disks.is_disjoint(&other.disks));
             let systems = named(&same_fs);
             let pools = named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other));
             let source = || Source::derived(["target.roles"]);
-            let unseen =
-                || Reading::unknown(Why::Absent, format!("a block device under {}", of.subject.name()));
-            let known = |found: Vec<String>, seen: bool| {
-                if seen { Reading::known(found, source()) } else { unseen() }
+            let unseen = || {
+                Reading::unknown(
+                    Why::Absent,
+                    format!("a block device under {}", of.subject.name()),
+                )
             };
-            facts.put(&of.subject, &target::SHARES_DISK, known(disks, !of.disks.is_empty()));
-            facts.put(&of.subject, &target::SHARES_FILE_SYSTEM, known(systems, of.file_system.is_some()));
-            facts.put(&of.subject, &target::SHARES_THIN_POOL, known(pools, !of.disks.is_empty()));
-            let data = others()
-                .filter(|other| holds(other, Role::is_data) && !of.clusters.is_disjoint(&other.clusters));
+            let known = |found: Vec<String>, seen: bool| {
+                if seen {
+                    Reading::known(found, source())
+                } else {
+                    unseen()
+                }
+            };
+            facts.put(
+                &of.subject,
+                &target::SHARES_DISK,
+                known(disks, !of.disks.is_empty()),
+            );
+            facts.put(
+                &of.subject,
+                &target::SHARES_FILE_SYSTEM,
+                known(systems, of.file_system.is_some()),
+            );
+            facts.put(
+                &of.subject,
+                &target::SHARES_THIN_POOL,
+                known(pools, !of.disks.is_empty()),
+            );
+            let data = others().filter(|other| {
+                holds(other, Role::is_data) && !of.clusters.is_disjoint(&other.clusters)
+            });
             let data: Vec<&One> = data.collect();
             if holds(of, is_log) {
                 let slower = slower(facts, of, &data);
@@ -199,12 +256,18 @@ mod shared {
 
     fn one(facts: &FactSet, place: &ProspectiveTarget) -> Option<One> {
         let subject = place.subject();
-        let clusters: BTreeSet<String> = facts.value(&subject, &target::CLUSTERS)?.into_iter().collect();
+        let clusters: BTreeSet<String> = facts
+            .value(&subject, &target::CLUSTERS)?
+            .into_iter()
+            .collect();
         if clusters.is_empty() {
             return None;
         }
-        let is_pool =
-            |of: &&Subject| facts.value(of, &device::DM_UUID).is_some_and(|uuid| uuid.ends_with("-tpool"));
+        let is_pool = |of: &&Subject| {
+            facts
+                .value(of, &device::DM_UUID)
+                .is_some_and(|uuid| uuid.ends_with("-tpool"))
+        };
         let stack = facts.stack(&subject);
         Some(One {
             roles: facts.value(&subject, &target::ROLES).unwrap_or_default(),
@@ -232,17 +295,27 @@ mod shared {
     /// The data of the same server that lies on flash while this log waits for platters.
     fn slower(facts: &FactSet, log: &One, data: &[&One]) -> Reading<Vec<String>> {
         let media = |one: &One| -> Option<BTreeSet<Medium>> {
-            let media: Option<BTreeSet<Medium>> =
-                one.disks.iter().map(|disk| facts.value(disk, &device::MEDIUM)).collect();
+            let media: Option<BTreeSet<Medium>> = one
+                .disks
+                .iter()
+                .map(|disk| facts.value(disk, &device::MEDIUM))
+                .collect();
             media.filter(|media| !media.is_empty())
         };
-        let unknown =
-            |of: &One| Reading::unknown(Why::Absent, format!("the medium of {}", of.subject.name()));
-        let Some(own) = media(log) else { return unknown(log) };
+        let unknown = |of: &One| {
+            Reading::unknown(Why::Absent, format!("the medium of {}", of.subject.name()))
+        };
+        let Some(own) = media(log) else {
+            return unknown(log);
+        };
         let mut slower = Vec::new();
         for one in data {
-            let Some(theirs) = media(one) else { return unknown(one) };
-            if own.iter().any(|medium| medium.turns()) && !theirs.iter().any(|medium| medium.turns()) {
+            let Some(theirs) = media(one) else {
+                return unknown(one);
+            };
+            if own.iter().any(|medium| medium.turns())
+                && !theirs.iter().any(|medium| medium.turns())
+            {
                 slower.push(one.subject.name().to_owned());
             }
         }
@@ -267,7 +340,13 @@ pub const COLLECTOR: Collector = Collector { id: "targets", run };
 /// The error in the target that was asked for, as far as it shows before anything is read.
 pub fn mistake(host: &dyn Host, request: &Request) -> Option<TargetNote> {
     let path = request.target.as_deref()?;
-    asked::mistake(host, path, &host.stat(path), request.new, &FactSet::default())
+    asked::mistake(
+        host,
+        path,
+        &host.stat(path),
+        request.new,
+        &FactSet::default(),
+    )
 }
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
@@ -285,8 +364,9 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     shared::put(&places, facts);
 }
 
-/// Asks everything that any later target needs: mount points of disks, and the directories of databases. A file system
-/// that other machines or processes serve is left alone, because nobody named it.
+/// Asks everything that any later target needs: mount points of disks, and the directories of
+/// databases. A file system that other machines or processes serve is left alone, because nobody
+/// named it.
 pub fn ask_of_all(host: &dyn Host, facts: &FactSet) {
     let mut facts = facts.clone();
     let local = |mount: &&Subject| {
@@ -298,7 +378,12 @@ pub fn ask_of_all(host: &dyn Host, facts: &FactSet) {
     let points = points.filter_map(|mount| facts.value(mount, &mount::POINT));
     let mut paths: BTreeSet<PathBuf> = points.map(|point| path_of(raw(&point))).collect();
     let homes = role::homes(&mut facts);
-    paths.extend(homes.iter().flat_map(ServerDirectories::apart).map(|spot| spot.path.clone()));
+    paths.extend(
+        homes
+            .iter()
+            .flat_map(ServerDirectories::apart)
+            .map(|spot| spot.path.clone()),
+    );
     for path in paths {
         let place = asked::place(host, &path, &mut facts);
         if let Some(place) = &place {

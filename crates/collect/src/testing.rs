@@ -1,6 +1,8 @@
-//! A host for unit tests: a tree of files and links written in the test; directories follow from the paths.
+//! A host for unit tests: a tree of files and links written in the test; directories follow from
+//! the paths.
 //!
-//! It is no recorded host: it holds the few answers of a test and answers *absent* to everything else.
+//! It is no recorded host: it holds the few answers of a test and answers *absent* to everything
+//! else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -30,9 +32,9 @@ impl Fake {
 
     /// Files below one directory: `name value` pairs.
     pub(crate) fn files(self, directory: &str, files: &[(&str, &str)]) -> Self {
-        files
-            .iter()
-            .fold(self, |fake, (name, text)| fake.file(format!("{directory}/{name}"), format!("{text}\n")))
+        files.iter().fold(self, |fake, (name, text)| {
+            fake.file(format!("{directory}/{name}"), format!("{text}\n"))
+        })
     }
 
     /// The answer of stat for a path: its type and permissions, as in `st_mode`.
@@ -63,7 +65,8 @@ impl Fake {
     }
 
     pub(crate) fn refuse(mut self, question: Question, kind: MissKind) -> Self {
-        self.answers.insert(question, Err(Miss::new(kind, "refused")));
+        self.answers
+            .insert(question, Err(Miss::new(kind, "refused")));
         self
     }
 
@@ -92,7 +95,10 @@ impl Fake {
 impl Host for Fake {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
         self.asked.lock().unwrap().push(question.clone());
-        let answer = self.answers.get(question).or_else(|| self.answers.get(question.bare()));
+        let answer = self
+            .answers
+            .get(question)
+            .or_else(|| self.answers.get(question.bare()));
         match (answer, question.bare()) {
             (Some(answer), _) => answer.clone(),
             (None, Question::List(directory)) => self.children(directory),
@@ -109,7 +115,10 @@ pub(crate) fn sentences(facts: &FactSet) -> Vec<String> {
 /// All text of a set that is displayed: names, values, sources, reasons and warnings.
 pub(crate) fn shown(facts: &FactSet) -> String {
     let mut out = sentences(facts);
-    for FactRow { subject, reading, .. } in facts.rows() {
+    for FactRow {
+        subject, reading, ..
+    } in facts.rows()
+    {
         out.push(subject.to_string());
         match reading {
             Reading::Known { value, source } => out.push(format!("{value} {source}")),

@@ -1,7 +1,7 @@
 //! The version that a program of the system tells of itself.
 //!
-//! Which programs are asked is left to the collectors. mke2fs and mdadm print their version on standard error, which
-//! [`Host::run`] joins to standard output.
+//! Which programs are asked is left to the collectors. mke2fs and mdadm print their version on
+//! standard error, which [`Host::run`] joins to standard output.
 
 use super::collector::Request;
 use super::refusal::{not_run, refused};
@@ -21,7 +21,8 @@ pub fn version(host: &dyn Host, request: &Request, tool: Tool, argument: &str) -
             || Reading::unknown(Why::Malformed, format!("`{argv}` names no version")),
             |version| Reading::known(version, Source::Command { argv: argv.clone() }),
         ),
-        // Rules ask for the version of e2fsprogs; that the others are not installed is worth knowing and no gap.
+        // Rules ask for the version of e2fsprogs; that the others are not installed is worth
+        // knowing and no gap.
         Err(miss) if miss.kind == MissKind::Absent && tool == Tool::Mke2fs => {
             refused(&miss, &argv).or_try(Remedy::Install(tool.package().to_owned()))
         }
@@ -29,12 +30,18 @@ pub fn version(host: &dyn Host, request: &Request, tool: Tool, argument: &str) -
     }
 }
 
-/// The first word that is a version with at least two numbers: each tool puts its own name, and nothing with a dot and
-/// digits, before it.
+/// The first word that is a version with at least two numbers: each tool puts its own name, and
+/// nothing with a dot and digits, before it.
 fn first_version(answer: &[u8]) -> Option<Version> {
-    let text =
-        safe(&answer.iter().map(|b| if b.is_ascii_whitespace() { b' ' } else { *b }).collect::<Vec<_>>());
-    text.split(' ').filter_map(Version::parse).find(|version| version.depth() >= 2)
+    let text = safe(
+        &answer
+            .iter()
+            .map(|b| if b.is_ascii_whitespace() { b' ' } else { *b })
+            .collect::<Vec<_>>(),
+    );
+    text.split(' ')
+        .filter_map(Version::parse)
+        .find(|version| version.depth() >= 2)
 }
 
 /// The version of a program that no judgement on this machine asks for.

@@ -1,13 +1,15 @@
-//! The durability verdict: a transaction was reported committed and the power fails; does it survive?
+//! The durability verdict: a transaction was reported committed and the power fails; does it
+//! survive?
 //!
-//! Evidence of four layers (database, belief, claim, measurement) is joined along every path from the target to every
-//! disk, and the worst on any path wins. Facts go in, facts and a [`Verdict`] come out; nothing is read here. Belief is
-//! usually a copy of claim, so their agreement is no second proof. A measurement can only lower a verdict.
+//! Evidence of four layers (database, belief, claim, measurement) is joined along every path from
+//! the target to every disk, and the worst on any path wins. Facts go in, facts and a [`Verdict`]
+//! come out; nothing is read here. Belief is usually a copy of claim, so their agreement is no
+//! second proof. A measurement can only lower a verdict.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod ask {
-    //! Asks for facts on behalf of a judgement, and records which were used, which of those were assumed, and which were
-    //! missing. The judgement itself is left to the layers.
+    //! Asks for facts on behalf of a judgement, and records which were used, which of those were
+    //! assumed, and which were missing. The judgement itself is left to the layers.
 
     use std::collections::BTreeSet;
 
@@ -53,7 +55,10 @@ mod ask {
     impl<'a> Ask<'a> {
         /// A questioner without any questions yet.
         pub fn new(facts: &'a FactSet) -> Self {
-            Self { facts, asked: FactDependencies::default() }
+            Self {
+                facts,
+                asked: FactDependencies::default(),
+            }
         }
 
         /// The value of a fact where it is known; an unknown one is not recorded as missing.
@@ -62,7 +67,9 @@ mod ask {
             let source = reading.source()?;
             self.asked.used.insert(key.name());
             if !source.is_evidence() {
-                self.asked.assumed.insert(format!("{} of {subject}", key.name()));
+                self.asked
+                    .assumed
+                    .insert(format!("{} of {subject}", key.name()));
             }
             reading.value().and_then(T::from_value)
         }
@@ -77,10 +84,17 @@ mod ask {
         }
 
         /// Records a fact as missing. The remedy is used when its reading names none.
-        pub fn miss<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, remedy: Option<&str>) {
+        pub fn miss<T: FactValue>(
+            &mut self,
+            subject: &Subject,
+            key: &Key<T>,
+            remedy: Option<&str>,
+        ) {
             let reading = self.facts.reading(subject, key.id());
             if let Some(mut need) = Need::from_reading(subject, key.name(), reading) {
-                need.remedy = need.remedy.or_else(|| remedy.map(|what| Remedy::Do(what.to_owned())));
+                need.remedy = need
+                    .remedy
+                    .or_else(|| remedy.map(|what| Remedy::Do(what.to_owned())));
                 self.asked.missing.insert(need);
             }
         }
@@ -98,26 +112,32 @@ mod ask {
 
         /// Where a fact was read; empty when it is unknown.
         pub fn origin<T>(&self, subject: &Subject, key: &Key<T>) -> String {
-            self.facts.reading(subject, key.id()).source().map(ToString::to_string).unwrap_or_default()
+            self.facts
+                .reading(subject, key.id())
+                .source()
+                .map(ToString::to_string)
+                .unwrap_or_default()
         }
     }
 }
-mod mend;
-mod route;
-mod hop;
-mod verdict;
-mod controller;
-mod claim;
-mod cap;
 mod belief;
-mod page;
+mod cap;
+mod claim;
+mod controller;
 mod database;
+mod hop;
+mod mend;
+mod page;
+mod route;
+mod verdict;
 mod drilled {
-    //! The drill layer: the losses recorded when the power of this very stack was cut, from a record that the user named.
+    //! The drill layer: the losses recorded when the power of this very stack was cut, from a
+    //! record that the user named.
     //!
-    //! A recorded loss always counts. A record without one turns *unproven* into *proven by drill*, but only where
-    //! everything about the database is known: the drill writes past the server. It overrides no other layer. Where a layer
-    //! is *at risk*, or layers disagree, twenty clean cuts change nothing, because a cache may have been empty by chance.
+    //! A recorded loss always counts. A record without one turns *unproven* into *proven by drill*,
+    //! but only where everything about the database is known: the drill writes past the server. It
+    //! overrides no other layer. Where a layer is *at risk*, or layers disagree, twenty clean cuts
+    //! change nothing, because a cache may have been empty by chance.
 
     use super::ask::Ask;
     use super::{Bears, Evidence, Layer, Mend, Path, Standing};
@@ -135,9 +155,11 @@ mod drilled {
         source: String,
     }
 
-    /// The content of a record for a target, if one was named and is about the stack below the target.
+    /// The content of a record for a target, if one was named and is about the stack below the
+    /// target.
     pub fn ask(ask: &mut Ask, target: &Subject) -> Option<Drilled> {
-        // Read without the questioner: the verdict names the drill itself, and counts as observed nevertheless.
+        // Read without the questioner: the verdict names the drill itself, and counts as observed
+        // nevertheless.
         let facts = ask.facts;
         let cuts = facts.value(target, &drill::CUTS).filter(|cuts| *cuts > 0)?;
         ask.asked.used.insert(drill::CUTS.name());
@@ -145,7 +167,9 @@ mod drilled {
             target: target.clone(),
             on: facts.value(target, &drill::ON)?,
             cuts,
-            acknowledged: facts.value(target, &drill::ACKNOWLEDGED).filter(|count| *count > 0)?,
+            acknowledged: facts
+                .value(target, &drill::ACKNOWLEDGED)
+                .filter(|count| *count > 0)?,
             lost: facts.value(target, &drill::LOST)?,
             source: ask.origin(target, &drill::CUTS),
         })
@@ -158,10 +182,17 @@ mod drilled {
                 0 => Bears::Durable,
                 _ => Bears::AtRisk(Mend::LostBelow(self.target.clone())),
             };
-            Evidence::new(Layer::Measurement, &self.target, bears, self.says(), self.source.clone())
+            Evidence::new(
+                Layer::Measurement,
+                &self.target,
+                bears,
+                self.says(),
+                self.source.clone(),
+            )
         }
 
-        /// Raises *unproven* to *proven by drill*, unless the database's part of any path is unproven, or a rule caps it.
+        /// Raises *unproven* to *proven by drill*, unless the database's part of any path is
+        /// unproven, or a rule caps it.
         pub fn settle(&self, paths: &mut [Path]) {
             let open = |path: &Path| {
                 let stays = |one: &Evidence| {
@@ -193,27 +224,42 @@ mod drilled {
         }
 
         fn counts(&self) -> String {
-            let Self { cuts, acknowledged, lost, .. } = self;
+            let Self {
+                cuts,
+                acknowledged,
+                lost,
+                ..
+            } = self;
             let acknowledged = grouped(*acknowledged);
-            let lost = if *lost == 0 { "none".to_owned() } else { grouped(*lost) };
-            let cuts = if *cuts == 1 { "1 power cut".to_owned() } else { format!("{cuts} power cuts") };
+            let lost = if *lost == 0 {
+                "none".to_owned()
+            } else {
+                grouped(*lost)
+            };
+            let cuts = if *cuts == 1 {
+                "1 power cut".to_owned()
+            } else {
+                format!("{cuts} power cuts")
+            };
             format!("of {acknowledged} acknowledged commits {lost} lost in {cuts} of this stack")
         }
 
-        /// The smallest share of cuts with a loss that would have shown with 95 % probability: 1 − 0.05^(1/cuts).
+        /// The smallest share of cuts with a loss that would have shown with 95 % probability: 1 −
+        /// 0.05^(1/cuts).
         fn least_share_found(&self) -> f64 {
             1.0 - 0.05_f64.powf(1.0 / f64::from(u32::try_from(self.cuts).unwrap_or(u32::MAX)))
         }
     }
 }
-mod measured;
-mod redundancy;
 mod flush_path;
 mod join;
+mod measured;
+mod redundancy;
 mod facts {
-    //! Puts the conclusions into the facts, where rules and screens find them: `device.cache` of every disk at a bottom,
-    //! and the verdict, cache, flush, interlock and pages of every target. The conclusions themselves are made in
-    //! [`super::join`], [`super::interlock`] and [`super::page`].
+    //! Puts the conclusions into the facts, where rules and screens find them: `device.cache` of
+    //! every disk at a bottom, and the verdict, cache, flush, interlock and pages of every target.
+    //! The conclusions themselves are made in [`super::join`], [`super::interlock`] and
+    //! [`super::page`].
 
     use super::claim::Leaf;
     use super::join::Judgement;
@@ -226,16 +272,29 @@ mod facts {
         facts.know(disk, &device::CACHE, leaf.cache, leaf.asked.source());
         let guarantor = match leaf.guarantor {
             Some(guarantor) => Reading::known(guarantor, leaf.asked.source()),
-            None => Reading::unknown(Why::Absent, "nobody vouches for it, or this host shows what it holds"),
+            None => Reading::unknown(
+                Why::Absent,
+                "nobody vouches for it, or this host shows what it holds",
+            ),
         };
         facts.put(disk, &device::GUARANTOR, guarantor);
     }
 
     /// Records the conclusions about a target.
-    pub fn put_target(facts: &mut FactSet, of: &Subject, found: &Judgement, interlock: Reading<bool>) {
+    pub fn put_target(
+        facts: &mut FactSet,
+        of: &Subject,
+        found: &Judgement,
+        interlock: Reading<bool>,
+    ) {
         let source = found.asked.source();
         facts.know(of, &target::VERDICT, found.verdict.standing, source.clone());
-        facts.know(of, &target::REDUNDANCY, found.verdict.redundancy, source.clone());
+        facts.know(
+            of,
+            &target::REDUNDANCY,
+            found.verdict.redundancy,
+            source.clone(),
+        );
         facts.know(of, &target::CACHE, found.cache, source.clone());
         facts.know(of, &target::FLUSH, found.flush.flush(), source.clone());
         let by = found.suppressed_by.iter().copied().collect();
@@ -243,7 +302,11 @@ mod facts {
             let (key, other) = (&target::REMEDY, &target::NO_REMEDY);
             let (key, other) = if *here { (key, other) } else { (other, key) };
             facts.know(of, key, says.clone(), source.clone());
-            facts.put(of, other, Reading::unknown(Why::Absent, format!("{} says what there is", key.name())));
+            facts.put(
+                of,
+                other,
+                Reading::unknown(Why::Absent, format!("{} says what there is", key.name())),
+            );
         }
         facts.know(of, &target::SUPPRESSED_BY, by, source);
         facts.put(of, &target::COMMIT_OFF_FOR, found.commit_off_for.clone());
@@ -276,14 +339,24 @@ use crate::facts::{FactSet, Scope, Subject};
 use crate::workers;
 use claim::Leaf;
 
-/// Judges every target that is a directory and puts the conclusions into the facts: `device.cache` of every disk at a
-/// bottom, and `target.verdict`, `.redundancy`, `.cache`, `.flush`, `.flush_suppressed_by`, `.commit_off_for`,
-/// `.page_writes` with its links, and `.flush_removal_allowed`. `live` is whether the facts are of this machine; measurements of another one open no
-/// interlock. `caps` are the rules that lower a verdict.
+/// Judges every target that is a directory and puts the conclusions into the facts: `device.cache`
+/// of every disk at a bottom, and `target.verdict`, `.redundancy`, `.cache`, `.flush`,
+/// `.flush_suppressed_by`, `.commit_off_for`, `.page_writes` with its links, and
+/// `.flush_removal_allowed`. `live` is whether the facts are of this machine; measurements of
+/// another one open no interlock. `caps` are the rules that lower a verdict.
 pub fn judge(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdict> {
     let bottoms: BTreeSet<Subject> = {
-        let disks = facts.subjects(Scope::Device).filter(|device| is_bottom(facts, device)).cloned();
-        disks.chain(facts.subjects(Scope::Target).flat_map(|top| facts.leaves(top))).collect()
+        let disks = facts
+            .subjects(Scope::Device)
+            .filter(|device| is_bottom(facts, device))
+            .cloned();
+        disks
+            .chain(
+                facts
+                    .subjects(Scope::Target)
+                    .flat_map(|top| facts.leaves(top)),
+            )
+            .collect()
     };
     let bottoms: Vec<Subject> = bottoms.into_iter().collect();
     let leaves = workers::each(&bottoms, |disk| claim::leaf(facts, disk));
@@ -292,12 +365,23 @@ pub fn judge(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdict> {
         facts::put_disk(facts, disk, leaf);
     }
 
-    let is_directory = |of: &&Subject| !facts.value(of, &target::KIND).is_some_and(TargetKind::is_device);
-    let targets: Vec<Subject> = facts.subjects(Scope::Target).filter(is_directory).cloned().collect();
+    let is_directory = |of: &&Subject| {
+        !facts
+            .value(of, &target::KIND)
+            .is_some_and(TargetKind::is_device)
+    };
+    let targets: Vec<Subject> = facts
+        .subjects(Scope::Target)
+        .filter(is_directory)
+        .cloned()
+        .collect();
     let judged = workers::each(&targets, |of| {
         let found = join::judge(facts, of, &disks, caps);
-        let below: Vec<_> =
-            facts.leaves(of).into_iter().filter_map(|disk| disks.get_key_value(&disk)).collect();
+        let below: Vec<_> = facts
+            .leaves(of)
+            .into_iter()
+            .filter_map(|disk| disks.get_key_value(&disk))
+            .collect();
         let interlock = interlock::judge(facts, of, &found, &below, live);
         (found, interlock, pages(facts, of))
     });
@@ -306,7 +390,10 @@ pub fn judge(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdict> {
         facts::put_target(facts, of, &found, interlock);
         facts::put_pages(facts, of, pages);
         if found.merged {
-            facts.warn(StorageNote::RoutesBeyondBound { target: of.clone(), most: ROUTES });
+            facts.warn(StorageNote::RoutesBeyondBound {
+                target: of.clone(),
+                most: ROUTES,
+            });
         }
         verdicts.push(found.verdict);
     }
@@ -325,7 +412,10 @@ fn pages(facts: &FactSet, of: &Subject) -> page::PageConclusion {
 /// Whether a device is a disk at the bottom of its stack.
 fn is_bottom(facts: &FactSet, device: &Subject) -> bool {
     let may_be = |kind: DeviceKind| {
-        matches!(kind, DeviceKind::Disk | DeviceKind::Zram | DeviceKind::Ram | DeviceKind::Zvol)
+        matches!(
+            kind,
+            DeviceKind::Disk | DeviceKind::Zram | DeviceKind::Ram | DeviceKind::Zvol
+        )
     };
     facts.below(device).is_empty() && facts.value(device, &device::KIND).is_some_and(may_be)
 }

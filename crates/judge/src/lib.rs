@@ -1,13 +1,14 @@
-//! What facts mean: whether a commit survives a power cut, what a kernel or server makes of an option, how much WAL is
-//! needed, and what the rules in `rules/*.toml` conclude.
+//! What facts mean: whether a commit survives a power cut, what a kernel or server makes of an
+//! option, how much WAL is needed, and what the rules in `rules/*.toml` conclude.
 //!
-//! Facts are taken and values are returned; no file, clock, process or environment is touched, and the rules are compiled in.
+//! Facts are taken and values are returned; no file, clock, process or environment is touched, and
+//! the rules are compiled in.
 
 use walwise_model::{
     bounds, checked, drivers, facts, quote, rows, servers, settings, text, truth, version, workers,
 };
 
-pub mod validity;
 pub mod durability;
-pub mod sizing;
 pub mod rules;
+pub mod sizing;
+pub mod validity;

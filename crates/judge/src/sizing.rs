@@ -1,8 +1,9 @@
-//! Judges whether the log of a server is as large as what is written to it needs, and what another size would come to.
+//! Judges whether the log of a server is as large as what is written to it needs, and what another
+//! size would come to.
 //!
-//! The arithmetic is in [`wal`] for PostgreSQL and in [`redo`] for InnoDB, upon plain numbers; [`derive()`] takes these
-//! from facts and makes facts of the results. A prediction is a range that says what it is based on. Whether a size is
-//! advised is left to the rules.
+//! The arithmetic is in [`wal`] for PostgreSQL and in [`redo`] for InnoDB, upon plain numbers;
+//! [`derive()`] takes these from facts and makes facts of the results. A prediction is a range that
+//! says what it is based on. Whether a size is advised is left to the rules.
 
 mod forecast {
     //! A prediction: a range between two numbers, and how people read it.
@@ -21,15 +22,21 @@ mod forecast {
     impl Forecast {
         /// The range between two numbers in any order.
         pub fn between(one: f64, other: f64) -> Self {
-            Self { least: one.min(other), most: one.max(other) }
+            Self {
+                least: one.min(other),
+                most: one.max(other),
+            }
         }
 
-        /// Seconds as people read them: `5 min`, `20 s to 3 min`. No more than two digits, as none of it is known better.
+        /// Seconds as people read them: `5 min`, `20 s to 3 min`. No more than two digits, as none
+        /// of it is known better.
         pub fn seconds(self) -> String {
             let (least, most) = (seconds(self.least), seconds(self.most));
             match (least.split_once(' '), most.split_once(' ')) {
                 _ if least == most => most,
-                (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} to {most}"),
+                (Some((number, unit)), Some((_, other))) if unit == other => {
+                    format!("{number} to {most}")
+                }
                 _ => format!("{least} to {most}"),
             }
         }
@@ -37,7 +44,11 @@ mod forecast {
         /// Ratios as people read them: `1 to 6`.
         pub fn ratio(self) -> String {
             let (least, most) = (two_digits(self.least), two_digits(self.most));
-            if least == most { most } else { format!("{least} to {most}") }
+            if least == most {
+                most
+            } else {
+                format!("{least} to {most}")
+            }
         }
     }
 
@@ -81,11 +92,11 @@ mod forecast {
 }
 mod wal;
 mod redo {
-    //! InnoDB's redo log: how long it lasts at the rate at which it is written, which size would hold an hour, and what such a
-    //! size comes to.
+    //! InnoDB's redo log: how long it lasts at the rate at which it is written, which size would
+    //! hold an hour, and what such a size comes to.
     //!
-    //! A server counts what it wrote since its start, so only an average is known, and busy times write more. What replay
-    //! costs is measured elsewhere and wide: see [`REPLAY`].
+    //! A server counts what it wrote since its start, so only an average is known, and busy times
+    //! write more. What replay costs is measured elsewhere and wide: see [`REPLAY`].
 
     use super::forecast::Forecast;
     use super::round_up;
@@ -104,7 +115,8 @@ mod redo {
         pub age: Option<u64>,
     }
 
-    /// Seconds that it is to hold (MySQL manual, *Configuring Redo Log Capacity*, names no figure; an hour of busy times is the custom).
+    /// Seconds that it is to hold (MySQL manual, *Configuring Redo Log Capacity*, names no figure;
+    /// an hour of busy times is the custom).
     const HOUR: f64 = 3600.0;
     /// Shorter than this an average means nothing.
     pub const SHORTEST: f64 = 3600.0;
@@ -112,8 +124,12 @@ mod redo {
     const FULL: f64 = 0.75;
     /// The largest capacity that every release with the setting takes, in bytes.
     const LARGEST: u64 = 128 << 30;
-    /// Bytes of redo that replay takes in a second, from pages in random order on slow media up to pages in memory.
-    const REPLAY: Forecast = Forecast { least: 5.0 * 1_048_576.0, most: 500.0 * 1_048_576.0 };
+    /// Bytes of redo that replay takes in a second, from pages in random order on slow media up to
+    /// pages in memory.
+    const REPLAY: Forecast = Forecast {
+        least: 5.0 * 1_048_576.0,
+        most: 500.0 * 1_048_576.0,
+    };
     /// Seconds that a start takes beyond replay, at most.
     const START: f64 = 5.0;
 
@@ -123,27 +139,37 @@ mod redo {
             self.capacity as f64 / self.rate.max(1.0)
         }
 
-        /// Whether it suffices, and the size that would; `None` where too little is known. `free` are bytes on its file system, half of
-        /// which stay free.
+        /// Whether it suffices, and the size that would; `None` where too little is known. `free`
+        /// are bytes on its file system, half of which stay free.
         pub fn fit(&self, free: Option<u64>) -> Option<(SizeFit, Option<u64>)> {
-            let is_full = self.age.is_some_and(|age| age as f64 >= FULL * self.capacity as f64);
+            let is_full = self
+                .age
+                .is_some_and(|age| age as f64 >= FULL * self.capacity as f64);
             if self.seconds < SHORTEST && !is_full {
                 return None;
             }
             if self.lasts() >= HOUR && !is_full {
                 return Some((SizeFit::Enough, None));
             }
-            let mut size = round_up((self.rate * HOUR).max(self.capacity as f64 * 2.0)).min(LARGEST);
+            let mut size =
+                round_up((self.rate * HOUR).max(self.capacity as f64 * 2.0)).min(LARGEST);
             let free = free?;
             while size.saturating_sub(self.capacity) > free / 2 {
                 size /= 2;
             }
-            Some(if size > self.capacity { (SizeFit::TooSmall, Some(size)) } else { (SizeFit::NoRoom, None) })
+            Some(if size > self.capacity {
+                (SizeFit::TooSmall, Some(size))
+            } else {
+                (SizeFit::NoRoom, None)
+            })
         }
 
         /// Seconds of recovery after a crash with this much redo to replay.
         pub fn recovery(bytes: u64) -> Forecast {
-            Forecast { least: bytes as f64 / REPLAY.most, most: bytes as f64 / REPLAY.least + START }
+            Forecast {
+                least: bytes as f64 / REPLAY.most,
+                most: bytes as f64 / REPLAY.least + START,
+            }
         }
     }
 
@@ -154,7 +180,12 @@ mod redo {
         const MIB: u64 = 1 << 20;
 
         fn redo(capacity: u64, rate: f64, seconds: f64, age: Option<u64>) -> RedoCounts {
-            RedoCounts { capacity, rate, seconds, age }
+            RedoCounts {
+                capacity,
+                rate,
+                seconds,
+                age,
+            }
         }
 
         #[test]
@@ -162,19 +193,40 @@ mod redo {
             let room = Some(1 << 40);
             for (counts, fit) in [
                 // 1 MiB/s are 3.5 GiB in an hour.
-                (redo(100 * MIB, 1_048_576.0, 86_400.0, None), Some((SizeFit::TooSmall, Some(4096 * MIB)))),
-                (redo(4096 * MIB, 1_048_576.0, 86_400.0, None), Some((SizeFit::Enough, None))),
-                (redo(100 * MIB, 10.0, 86_400.0, Some(MIB)), Some((SizeFit::Enough, None))),
+                (
+                    redo(100 * MIB, 1_048_576.0, 86_400.0, None),
+                    Some((SizeFit::TooSmall, Some(4096 * MIB))),
+                ),
+                (
+                    redo(4096 * MIB, 1_048_576.0, 86_400.0, None),
+                    Some((SizeFit::Enough, None)),
+                ),
+                (
+                    redo(100 * MIB, 10.0, 86_400.0, Some(MIB)),
+                    Some((SizeFit::Enough, None)),
+                ),
                 // Whatever the average: it is full now.
-                (redo(100 * MIB, 10.0, 60.0, Some(80 * MIB)), Some((SizeFit::TooSmall, Some(256 * MIB)))),
+                (
+                    redo(100 * MIB, 10.0, 60.0, Some(80 * MIB)),
+                    Some((SizeFit::TooSmall, Some(256 * MIB))),
+                ),
                 (redo(100 * MIB, 1e9, 60.0, Some(MIB)), None),
-                (redo(100 * MIB, 1e12, 86_400.0, None), Some((SizeFit::TooSmall, Some(LARGEST)))),
-                (redo(LARGEST, 1e12, 86_400.0, None), Some((SizeFit::NoRoom, None))),
+                (
+                    redo(100 * MIB, 1e12, 86_400.0, None),
+                    Some((SizeFit::TooSmall, Some(LARGEST))),
+                ),
+                (
+                    redo(LARGEST, 1e12, 86_400.0, None),
+                    Some((SizeFit::NoRoom, None)),
+                ),
             ] {
                 assert_eq!(counts.fit(room), fit, "{counts:?}");
             }
             let busy = redo(100 * MIB, 1_048_576.0, 86_400.0, None);
-            assert_eq!(busy.fit(Some(1024 * MIB)), Some((SizeFit::TooSmall, Some(512 * MIB))));
+            assert_eq!(
+                busy.fit(Some(1024 * MIB)),
+                Some((SizeFit::TooSmall, Some(512 * MIB)))
+            );
             assert_eq!(busy.fit(Some(10 * MIB)), Some((SizeFit::NoRoom, None)));
             assert_eq!(busy.fit(None), None);
             assert!(RedoCounts::recovery(100 * MIB).most < RedoCounts::recovery(200 * MIB).most);
@@ -196,7 +248,11 @@ fn round_up(bytes: f64) -> u64 {
 
 /// A rate in whole bytes.
 fn bytes(figure: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate, whose ends are cut")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rate, whose ends are cut"
+    )]
     let whole = figure.round() as u64;
     whole
 }

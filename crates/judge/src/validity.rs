@@ -1,10 +1,11 @@
-//! The ruling of a kernel, a tool or a server on an option: option × file system × kernel, as data in
-//! `rules/tables/validity.toml`, feature × file system × tool × kernel in `rules/tables/features.toml`, and setting × release
-//! of a server in `rules/tables/servers.toml`.
+//! The ruling of a kernel, a tool or a server on an option: option × file system × kernel, as data
+//! in `rules/tables/validity.toml`, feature × file system × tool × kernel in
+//! `rules/tables/features.toml`, and setting × release of a server in `rules/tables/servers.toml`.
 //!
-//! It is used twice: for the lines of the next boot ([`derive`]), and for every piece of advice before it is shown
-//! ([`guard`]). It reads no machine. An option that is missing from the table is *unknown*, never refused and never
-//! accepted. So is a step that a vendor may have backported to an older kernel.
+//! It is used twice: for the lines of the next boot ([`derive`]), and for every piece of advice
+//! before it is shown ([`guard`]). It reads no machine. An option that is missing from the table is
+//! *unknown*, never refused and never accepted. So is a step that a vendor may have backported to
+//! an older kernel.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod builder;
@@ -90,29 +91,42 @@ mod ruling {
     impl Ruling {
         /// The ruling on an unknown option, with the reason.
         pub fn unknown(because: impl Into<String>) -> Self {
-            Self { effect: Effect::Unknown, because: because.into(), source: String::new() }
+            Self {
+                effect: Effect::Unknown,
+                because: because.into(),
+                source: String::new(),
+            }
         }
 
         /// The ruling on an accepted option, without a remark.
         pub fn ok(source: impl Into<String>) -> Self {
-            Self { effect: Effect::Ok, because: String::new(), source: source.into() }
+            Self {
+                effect: Effect::Ok,
+                because: String::new(),
+                source: source.into(),
+            }
         }
 
         /// The ruling on an option that this very kernel shows in force.
         pub fn seen(effect: Effect) -> Self {
             let because = "This kernel has the file system mounted with it now.".to_owned();
-            Self { effect, because, source: "/proc/self/mountinfo".to_owned() }
+            Self {
+                effect,
+                because,
+                source: "/proc/self/mountinfo".to_owned(),
+            }
         }
     }
 }
-mod life;
-mod server;
-mod table;
 mod feature;
+mod life;
 mod mkfs;
 mod mount;
+mod server;
+mod table;
 mod maker {
-    //! The tools that make file systems: where their version is, and what this machine's kernel makes them leave out.
+    //! The tools that make file systems: where their version is, and what this machine's kernel
+    //! makes them leave out.
 
     use crate::facts::Key;
     use crate::facts::catalog::host;
@@ -138,18 +152,23 @@ mod maker {
                 NewFilesystem::Btrfs => (&host::BTRFSPROGS, &host::BTRFS_LEAVE_OUT, "btrfs-progs"),
                 NewFilesystem::Zfs => return None,
             };
-            Some(Self { version, leave_out, package })
+            Some(Self {
+                version,
+                leave_out,
+                package,
+            })
         }
     }
 }
 mod guard;
 mod making;
 mod on_disk {
-    //! Features of an existing file system, by their names in its superblock: whether a kernel mounts it, and e2fsck
-    //! accepts it.
+    //! Features of an existing file system, by their names in its superblock: whether a kernel
+    //! mounts it, and e2fsck accepts it.
     //!
-    //! Features that can be requested on creation are in [`super::mkfs`]. The tool e2fsck must know even features that a
-    //! kernel can ignore: an older e2fsck refuses the whole file system, and the boot stops there.
+    //! Features that can be requested on creation are in [`super::mkfs`]. The tool e2fsck must know
+    //! even features that a kernel can ignore: an older e2fsck refuses the whole file system, and
+    //! the boot stops there.
 
     use super::feature::{Feature, table};
     use super::{Effect, Ruling};
@@ -161,16 +180,21 @@ mod on_disk {
 
     fn find(fs: &str, feature: &str) -> Option<&'static Feature> {
         let all = table().chosen.iter().chain(&table().present);
-        all.into_iter().find(|known| known.of == fs && known.is_on_disk(feature))
+        all.into_iter()
+            .find(|known| known.of == fs && known.is_on_disk(feature))
     }
 
     fn not_listed(fs: &str, feature: &str) -> Ruling {
-        Ruling::unknown(format!("The table does not know the feature {feature} of {fs}."))
+        Ruling::unknown(format!(
+            "The table does not know the feature {feature} of {fs}."
+        ))
     }
 
     /// The ruling of a kernel on a file system with this feature: `ext4` or `xfs`.
     pub fn feature_on_disk(fs: &str, feature: &str, kernel: &Version, vendor: &str) -> Ruling {
-        let Some(known) = find(fs, feature) else { return not_listed(fs, feature) };
+        let Some(known) = find(fs, feature) else {
+            return not_listed(fs, feature);
+        };
         match known.mounted_by(kernel, vendor) {
             Truth::True => Ruling::ok(known.source.clone()),
             Truth::Unknown if known.is_needed_of_kernels() => known.may_be_known_to(kernel),
@@ -178,9 +202,12 @@ mod on_disk {
         }
     }
 
-    /// The ruling of this e2fsck on a feature of ext2, ext3 or ext4; without a version, of an unknown one.
+    /// The ruling of this e2fsck on a feature of ext2, ext3 or ext4; without a version, of an
+    /// unknown one.
     pub fn feature_checked(feature: &str, tool: Option<&Version>) -> Ruling {
-        let Some(known) = find("ext4", feature) else { return not_listed("ext4", feature) };
+        let Some(known) = find("ext4", feature) else {
+            return not_listed("ext4", feature);
+        };
         let source = known.source.clone();
         match tool {
             Some(tool) if *tool < known.tool => Ruling {
@@ -192,7 +219,9 @@ mod on_disk {
                 source,
             },
             Some(_) => Ruling::ok(source),
-            None if [0, 1, 2].map(|at| known.tool.number(at)) <= OLDEST_IN_USE => Ruling::ok(source),
+            None if [0, 1, 2].map(|at| known.tool.number(at)) <= OLDEST_IN_USE => {
+                Ruling::ok(source)
+            }
             None => Ruling::unknown(format!(
                 "It is unknown which e2fsprogs that system has; from {} on it knows the feature, and an earlier one stops the boot.",
                 known.tool
@@ -209,25 +238,113 @@ mod on_disk {
         #[test]
         fn features_of_file_systems_that_are_there() {
             for (fs, feature, kernel, vendor, expect, says) in [
-                ("ext4", "orphan_file", "5.10", "mainline", NoEffect, "mounts it and makes no use of it"),
-                ("ext4", "metadata_csum_seed", "4.3", "mainline", Refused, "cannot mount it"),
-                ("ext4", "metadata_csum", "3.16", "mainline", Refused, "for reading only"),
+                (
+                    "ext4",
+                    "orphan_file",
+                    "5.10",
+                    "mainline",
+                    NoEffect,
+                    "mounts it and makes no use of it",
+                ),
+                (
+                    "ext4",
+                    "metadata_csum_seed",
+                    "4.3",
+                    "mainline",
+                    Refused,
+                    "cannot mount it",
+                ),
+                (
+                    "ext4",
+                    "metadata_csum",
+                    "3.16",
+                    "mainline",
+                    Refused,
+                    "for reading only",
+                ),
                 ("ext4", "large_dir", "6.1", "mainline", Effect::Ok, ""),
-                ("ext4", "orphan_file", "4.18", "el8", NoEffect, "makes no use"),
+                (
+                    "ext4",
+                    "orphan_file",
+                    "4.18",
+                    "el8",
+                    NoEffect,
+                    "makes no use",
+                ),
                 ("ext4", "casefold", "4.18", "el8", Unknown, "carried"),
                 ("ext4", "has_journal", "3.10", "el7", Effect::Ok, ""),
-                ("ext4", "encrypt", "3.16", "mainline", Refused, "cannot mount it"),
-                ("ext4", "FEATURE_I18", "6.18", "mainline", Unknown, "does not know the feature"),
-                ("ext4", "dirdata", "6.18", "mainline", Unknown, "does not know the feature"),
-                ("xfs", "sparse_inodes", "4.1", "mainline", Refused, "cannot mount it"),
-                ("xfs", "inobtcnt", "5.4", "mainline", Refused, "for reading only"),
-                ("xfs", "metadir", "6.12", "mainline", Refused, "cannot mount it"),
+                (
+                    "ext4",
+                    "encrypt",
+                    "3.16",
+                    "mainline",
+                    Refused,
+                    "cannot mount it",
+                ),
+                (
+                    "ext4",
+                    "FEATURE_I18",
+                    "6.18",
+                    "mainline",
+                    Unknown,
+                    "does not know the feature",
+                ),
+                (
+                    "ext4",
+                    "dirdata",
+                    "6.18",
+                    "mainline",
+                    Unknown,
+                    "does not know the feature",
+                ),
+                (
+                    "xfs",
+                    "sparse_inodes",
+                    "4.1",
+                    "mainline",
+                    Refused,
+                    "cannot mount it",
+                ),
+                (
+                    "xfs",
+                    "inobtcnt",
+                    "5.4",
+                    "mainline",
+                    Refused,
+                    "for reading only",
+                ),
+                (
+                    "xfs",
+                    "metadir",
+                    "6.12",
+                    "mainline",
+                    Refused,
+                    "cannot mount it",
+                ),
                 ("xfs", "metadir", "6.13", "mainline", Effect::Ok, ""),
-                ("xfs", "incompat_12", "6.18", "mainline", Unknown, "does not know the feature"),
-                ("xfs", "ascii_ci", "6.12", "debian", Unknown, "does not know the feature"),
+                (
+                    "xfs",
+                    "incompat_12",
+                    "6.18",
+                    "mainline",
+                    Unknown,
+                    "does not know the feature",
+                ),
+                (
+                    "xfs",
+                    "ascii_ci",
+                    "6.12",
+                    "debian",
+                    Unknown,
+                    "does not know the feature",
+                ),
             ] {
                 let ruling = feature_on_disk(fs, feature, &Version::parse(kernel).unwrap(), vendor);
-                assert_eq!(ruling.effect, expect, "{fs} {feature} {kernel} {vendor}: {}", ruling.because);
+                assert_eq!(
+                    ruling.effect, expect,
+                    "{fs} {feature} {kernel} {vendor}: {}",
+                    ruling.because
+                );
                 assert!(
                     ruling.because.contains(says),
                     "{fs} {feature} {kernel} {vendor}: {}",
@@ -248,16 +365,24 @@ mod on_disk {
                 ("FEATURE_C7", "1.47.0", Unknown, "does not know the feature"),
             ] {
                 let ruling = feature_checked(feature, Version::parse(tool).as_ref());
-                assert_eq!(ruling.effect, expect, "{feature} {tool}: {}", ruling.because);
-                assert!(ruling.because.contains(says), "{feature} {tool}: {}", ruling.because);
+                assert_eq!(
+                    ruling.effect, expect,
+                    "{feature} {tool}: {}",
+                    ruling.because
+                );
+                assert!(
+                    ruling.because.contains(says),
+                    "{feature} {tool}: {}",
+                    ruling.because
+                );
             }
         }
     }
 }
-mod zfs;
 mod derive;
 #[cfg(test)]
 mod tests;
+mod zfs;
 #[cfg(test)]
 #[rustfmt::skip]
 mod vendors;
@@ -271,16 +396,16 @@ pub use making::can_make;
 pub use mkfs::{features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
 pub(crate) use mount::mount_option;
 pub use mount::{
-    BlockDriver, DiskFormat, MountExample, examples, file_system, file_system_again, format, format_again,
-    holding, inverse, layer, layer_again, lists, mount_options, scheduler,
+    BlockDriver, DiskFormat, MountExample, examples, file_system, file_system_again, format,
+    format_again, holding, inverse, layer, layer_again, lists, mount_options, scheduler,
 };
 pub use on_disk::{feature_checked, feature_on_disk};
 pub use releases::{ProductRelease, newer, releases};
 pub use ruling::{Effect, Ruling};
 pub use server::{ChangedBy, ServerSetting, mysql_setting, postgres_value, server_settings};
 
-/// Reads the tables by which these facts will be judged, while others are still being read; `versions` says whether the
-/// tools that make file systems are among those.
+/// Reads the tables by which these facts will be judged, while others are still being read;
+/// `versions` says whether the tools that make file systems are among those.
 pub fn read_ahead(facts: &FactSet, versions: bool) {
     if facts.subjects(Scope::Boot).next().is_some() {
         table::table();

@@ -1,14 +1,16 @@
-//! The cells of a trial: file systems made, mounted and measured on a loop file of walwise's own, or on a disk that a
-//! person gave it by its serial number.
+//! The cells of a trial: file systems made, mounted and measured on a loop file of walwise's own,
+//! or on a disk that a person gave it by its serial number.
 //!
-//! All of it is done by two children. The first makes a private mount namespace and a process namespace; the second is
-//! the first process in it, and everything in the namespace dies with it. With a loop file it dies with its parents: the
-//! kernel then takes its mounts and its loop device, and the loop file never had a name. With a disk it clears the
-//! extent first, within bounds, when its parents are gone. What is to be measured, and what it means, is left to
-//! [`crate::trial`]; who may ask for it, to the command line.
+//! All of it is done by two children. The first makes a private mount namespace and a process
+//! namespace; the second is the first process in it, and everything in the namespace dies with it.
+//! With a loop file it dies with its parents: the kernel then takes its mounts and its loop device,
+//! and the loop file never had a name. With a disk it clears the extent first, within bounds, when
+//! its parents are gone. What is to be measured, and what it means, is left to [`crate::trial`];
+//! who may ask for it, to the command line.
 
 mod room {
-    //! The space that a trial may take: a fifth of the host's file system and 5 GiB stay free, whatever is asked for.
+    //! The space that a trial may take: a fifth of the host's file system and 5 GiB stay free,
+    //! whatever is asked for.
 
     use rustix::fs::StatVfs;
 
@@ -30,13 +32,22 @@ mod room {
         /// The room that the kernel reports.
         pub fn from_kernel(found: &StatVfs) -> Self {
             let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
-            Self { free: bytes(found.f_bavail), all: bytes(found.f_blocks) }
+            Self {
+                free: bytes(found.f_bavail),
+                all: bytes(found.f_blocks),
+            }
         }
 
         /// Whether an extent of so many bytes leaves enough.
         pub fn has(self, bytes: u64) -> bool {
             let left = self.free.checked_sub(bytes + TAIL);
-            left.is_some_and(|left| !Self { free: left, all: self.all }.is_low())
+            left.is_some_and(|left| {
+                !Self {
+                    free: left,
+                    all: self.all,
+                }
+                .is_low()
+            })
         }
 
         /// Whether less is free than has to stay free.
@@ -52,11 +63,26 @@ mod room {
         #[test]
         fn a_fifth_and_five_gibibytes_stay_free() {
             let gib = 1u64 << 30;
-            let has = |free, all, bytes| HostRoom { free: free * gib, all: all * gib }.has(bytes * gib);
-            assert!(has(40, 100, 19) && !has(40, 100, 20), "a fifth, and the tail counts");
+            let has = |free, all, bytes| {
+                HostRoom {
+                    free: free * gib,
+                    all: all * gib,
+                }
+                .has(bytes * gib)
+            };
+            assert!(
+                has(40, 100, 19) && !has(40, 100, 20),
+                "a fifth, and the tail counts"
+            );
             assert!(has(8, 10, 2) && !has(8, 10, 3), "5 GiB");
             assert!(!has(1, 1000, 2));
-            let low = |free, all| HostRoom { free: free * gib, all: all * gib }.is_low();
+            let low = |free, all| {
+                HostRoom {
+                    free: free * gib,
+                    all: all * gib,
+                }
+                .is_low()
+            };
             assert!(!low(20, 100) && low(19, 100) && !low(5, 10) && low(4, 10));
         }
     }
@@ -110,7 +136,8 @@ mod job {
         pub seed: u64,
         /// The disks below, by kernel name.
         pub leaves: Vec<String>,
-        /// The longest time in seconds. The inside ends by itself a little later, whatever becomes of whoever started it.
+        /// The longest time in seconds. The inside ends by itself a little later, whatever becomes
+        /// of whoever started it.
         pub budget: f64,
         /// The most bytes to write, the loop file among them.
         pub writes: u64,
@@ -175,12 +202,13 @@ mod job {
     }
 }
 mod device;
-mod image;
 mod extent;
-mod volume;
+mod image;
 mod timing;
+mod volume;
 mod files {
-    //! Files that are created, written and flushed one after the other, as fs_mark does it: what a journal pays for new names.
+    //! Files that are created, written and flushed one after the other, as fs_mark does it: what a
+    //! journal pays for new names.
 
     use std::fs;
     use std::path::Path;
@@ -204,7 +232,8 @@ mod files {
         let place = |client: u32, directory: u64| top.join(format!("{client}-{directory}"));
         for client in 0..clients {
             for directory in 0..DIRECTORIES {
-                fs::create_dir_all(place(client, directory)).map_err(|e| format!("a directory: {e}"))?;
+                fs::create_dir_all(place(client, directory))
+                    .map_err(|e| format!("a directory: {e}"))?;
             }
         }
         let failed = Mutex::new(None);
@@ -213,7 +242,10 @@ mod files {
             let path = place(client, nth % DIRECTORIES).join(nth.to_string());
             let made = file(&path, bytes);
             if let Err(errno) = made {
-                failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(errno);
+                failed
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get_or_insert(errno);
             }
             made.is_ok()
         });
@@ -235,7 +267,8 @@ mod files {
 }
 mod load;
 mod settle {
-    //! Waiting until a new file system is quiet: what it writes by itself after mkfs and mount is not the load's.
+    //! Waiting until a new file system is quiet: what it writes by itself after mkfs and mount is
+    //! not the load's.
 
     use std::time::{Duration, Instant};
 
@@ -260,8 +293,8 @@ mod settle {
     }
 }
 mod ending {
-    //! How the inside of a trial ends when nobody listens any more or its time is over: at once, or after it has cleared what it
-    //! wrote to a disk, within bounds.
+    //! How the inside of a trial ends when nobody listens any more or its time is over: at once, or
+    //! after it has cleared what it wrote to a disk, within bounds.
 
     use std::process::exit;
     use std::sync::{Arc, Mutex, PoisonError};
@@ -286,8 +319,8 @@ mod ending {
     pub struct TrialEnd(Arc<Mutex<Duties>>);
 
     impl TrialEnd {
-        /// From now on so many bytes of a disk are to be cleared at the end, during loads of so many seconds in all; false where
-        /// it is over already, and nothing may be written.
+        /// From now on so many bytes of a disk are to be cleared at the end, during loads of so
+        /// many seconds in all; false where it is over already, and nothing may be written.
         pub fn has_to_clear(&self, bytes: u64, load_seconds: f64) -> bool {
             let mut duties = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let loads = Duration::from_secs_f64(load_seconds.clamp(0.0, 86_400.0));
@@ -298,7 +331,10 @@ mod ending {
 
         /// Whether it is over.
         pub fn has_come(&self) -> bool {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).is_over
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_over
         }
 
         /// Ends this process: at once, or when there was time to clear a disk.
@@ -337,7 +373,8 @@ mod ending {
 }
 mod inside;
 mod outside {
-    //! The outside of a trial: the child between, which makes the namespaces, and the handle by which a trial is run.
+    //! The outside of a trial: the child between, which makes the namespaces, and the handle by
+    //! which a trial is run.
 
     use std::io;
     use std::time::Duration;
@@ -352,22 +389,30 @@ mod outside {
     /// How long the kernel may take to end everything.
     const PATIENCE: Duration = Duration::from_secs(10);
 
-    /// How long a trial on a disk may be silent at its end: a program that makes a file system has a minute.
+    /// How long a trial on a disk may be silent at its end: a program that makes a file system has
+    /// a minute.
     const PATIENCE_FOR_DISKS: Duration = Duration::from_secs(120);
 
-    /// Acts as the child between: makes the namespaces and starts the first process in them; ends after it.
+    /// Acts as the child between: makes the namespaces and starts the first process in them; ends
+    /// after it.
     pub fn between(mut channel: Channel, inside: Role) -> io::Result<()> {
-        enter().and_then(|()| inside.run()).map(drop).or_else(|error| {
-            let why = crate::text::error_words(&error);
-            let why = format!("cannot create namespaces: {why}; in a container, run walwise on its host");
-            channel.send(&News::Failed(why))
-        })
+        enter()
+            .and_then(|()| inside.run())
+            .map(drop)
+            .or_else(|error| {
+                let why = crate::text::error_words(&error);
+                let why = format!(
+                    "cannot create namespaces: {why}; in a container, run walwise on its host"
+                );
+                channel.send(&News::Failed(why))
+            })
     }
 
     fn enter() -> io::Result<()> {
         unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
-        // Nothing that is mounted in here is seen outside. What is unmounted outside is unmounted in here too, or it would
-        // stay in use for as long as the trial lasts (mount_namespaces(7)).
+        // Nothing that is mounted in here is seen outside. What is unmounted outside is unmounted
+        // in here too, or it would stay in use for as long as the trial lasts
+        // (mount_namespaces(7)).
         let none: Option<&str> = None;
         mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_SLAVE, none)?;
         std::env::set_current_dir("/")
@@ -392,8 +437,16 @@ mod outside {
         }
 
         fn start(order: &Order, clears: bool) -> io::Result<Self> {
-            let role = if clears { Role::TrialBetweenDisk } else { Role::TrialBetween };
-            Ok(Self { child: Some(Subprocess::spawn(role, order)?), clears, cleared: false })
+            let role = if clears {
+                Role::TrialBetweenDisk
+            } else {
+                Role::TrialBetween
+            };
+            Ok(Self {
+                child: Some(Subprocess::spawn(role, order)?),
+                clears,
+                cleared: false,
+            })
         }
 
         pub fn measure(&mut self, order: MeasureOrder) -> io::Result<()> {
@@ -401,7 +454,8 @@ mod outside {
             child.channel.send(&Order::Measure(order))
         }
 
-        /// What there is to tell within so long; `Ok(None)` for nothing yet, an error when the children are gone.
+        /// What there is to tell within so long; `Ok(None)` for nothing yet, an error when the
+        /// children are gone.
         pub fn recv(&mut self, timeout: Duration) -> Result<Option<News>, &'static str> {
             const GONE: &str = "the process that measures is gone";
             let child = self.child.as_mut().ok_or(GONE)?;
@@ -417,15 +471,17 @@ mod outside {
             }
         }
 
-        /// Ends it. On a disk it hears how the disk is cleared, and returns whether it was; on a loop file there is nothing to
-        /// clear.
+        /// Ends it. On a disk it hears how the disk is cleared, and returns whether it was; on a
+        /// loop file there is nothing to clear.
         pub fn close(mut self, tell: &mut dyn FnMut(News)) -> bool {
             self.end(tell);
             self.cleared || !self.clears
         }
 
         fn end(&mut self, tell: &mut dyn FnMut(News)) {
-            let Some(child) = self.child.take() else { return };
+            let Some(child) = self.child.take() else {
+                return;
+            };
             if !self.clears {
                 return child.end(PATIENCE);
             }

@@ -1,12 +1,13 @@
-//! The drill: the commits that a writer acknowledged before the power was cut, compared with the disk afterwards.
+//! The drill: the commits that a writer acknowledged before the power was cut, compared with the
+//! disk afterwards.
 //!
-//! This module has the pages, the logs and the comparison; [`crate::probes::drill`] writes and reads files. An
-//! acknowledgement counts only if *another* machine received it, because a machine that lost its power is no reliable
-//! witness.
+//! This module has the pages, the logs and the comparison; [`crate::probes::drill`] writes and
+//! reads files. An acknowledgement counts only if *another* machine received it, because a machine
+//! that lost its power is no reliable witness.
 
 mod page {
-    //! A page of the drill's WAL: the id of its run, its number, and noise derived from both, so that a partly written page
-    //! is recognised.
+    //! A page of the drill's WAL: the id of its run, its number, and noise derived from both, so
+    //! that a partly written page is recognised.
 
     /// Size of a page, in bytes (XLOG_BLCKSZ).
     pub const PAGE: usize = 8192;
@@ -20,9 +21,15 @@ mod page {
         }
     }
 
-    /// The number of a page of this run; `None` for anything else, including a page with a foreign sector.
+    /// The number of a page of this run; `None` for anything else, including a page with a foreign
+    /// sector.
     pub fn number_of(page: &[u8], run: u64) -> Option<u64> {
-        let word = |at: usize| page.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes);
+        let word = |at: usize| {
+            page.get(at..at + 8)?
+                .try_into()
+                .ok()
+                .map(u64::from_le_bytes)
+        };
         let number = word(16)?;
         let whole = (0..)
             .zip(page.chunks_exact(8))
@@ -30,7 +37,8 @@ mod page {
         (page.len() == PAGE && whole).then_some(number)
     }
 
-    /// The word at a place. Every word after the head is a function of place, run and number (SplitMix64's finisher).
+    /// The word at a place. Every word after the head is a function of place, run and number
+    /// (SplitMix64's finisher).
     fn word_at(place: u64, run: u64, number: u64) -> u64 {
         match place {
             0 => MAGIC,
@@ -76,12 +84,12 @@ mod page {
     }
 }
 mod stack {
-    //! The object of a drill: the host, its kernel, and the stack below the directory, fact by fact, at the time of the
-    //! power cut.
+    //! The object of a drill: the host, its kernel, and the stack below the directory, fact by
+    //! fact, at the time of the power cut.
     //!
-    //! A drill counts only for the same stack. The catalog marks its facts: those that identify a thing, and those that
-    //! affect the price of a commit. The kernel's device names are left out. Disks are counted from the top instead, so a
-    //! disk that comes back as sdb is still the same.
+    //! A drill counts only for the same stack. The catalog marks its facts: those that identify a
+    //! thing, and those that affect the price of a commit. The kernel's device names are left out.
+    //! Disks are counted from the top instead, so a disk that comes back as sdb is still the same.
 
     use std::collections::BTreeMap;
     use std::fmt;
@@ -114,7 +122,9 @@ mod stack {
                 let nth = counts.entry(subject.scope()).or_default();
                 *nth += 1;
                 let place = format!("{} {nth}", subject.scope());
-                for info in catalog::all().filter(|info| info.scope == subject.scope() && tells(info)) {
+                for info in
+                    catalog::all().filter(|info| info.scope == subject.scope() && tells(info))
+                {
                     stack.add(facts, &subject, &place, info.name);
                 }
             }
@@ -123,10 +133,17 @@ mod stack {
 
         fn add(&mut self, facts: &FactSet, subject: &Subject, place: &str, name: &str) {
             let reading = facts.named(subject, name);
-            let (Some(value), Some(source)) = (reading.value(), reading.source()) else { return };
+            let (Some(value), Some(source)) = (reading.value(), reading.source()) else {
+                return;
+            };
             // An assumed value was never observed.
-            let typed = if source.is_evidence() { "" } else { " (assumed)" };
-            self.0.insert(format!("{place} {name}"), format!("{value}{typed}"));
+            let typed = if source.is_evidence() {
+                ""
+            } else {
+                " (assumed)"
+            };
+            self.0
+                .insert(format!("{place} {name}"), format!("{value}{typed}"));
         }
 
         /// Whether nothing about it is known.
@@ -136,25 +153,41 @@ mod stack {
 
         /// Adds a line as [`Self`] displays it; returns whether it was one.
         pub fn take(&mut self, line: &str) -> bool {
-            let Some((name, value)) = line.strip_prefix(MARK).and_then(|rest| rest.split_once('=')) else {
+            let Some((name, value)) = line
+                .strip_prefix(MARK)
+                .and_then(|rest| rest.split_once('='))
+            else {
                 return false;
             };
             self.0.insert(name.to_owned(), value.trim_end().to_owned());
             true
         }
 
-        /// The difference now, in a fragment such as `device 1 device.firmware was 1.2 and is 1.3`; `None` without one.
+        /// The difference now, in a fragment such as `device 1 device.firmware was 1.2 and is 1.3`;
+        /// `None` without one.
         pub fn changed(&self, now: &Self) -> Option<String> {
             let names = self.0.keys().chain(now.0.keys());
-            let differs = names.into_iter().find(|name| self.0.get(*name) != now.0.get(*name))?;
-            let value = |of: &Self| of.0.get(differs).map_or("not known", String::as_str).to_owned();
-            Some(format!("{differs} was {} and is {}", value(self), value(now)))
+            let differs = names
+                .into_iter()
+                .find(|name| self.0.get(*name) != now.0.get(*name))?;
+            let value = |of: &Self| {
+                of.0.get(differs)
+                    .map_or("not known", String::as_str)
+                    .to_owned()
+            };
+            Some(format!(
+                "{differs} was {} and is {}",
+                value(self),
+                value(now)
+            ))
         }
     }
 
     impl fmt::Display for StackFingerprint {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.0.iter().try_for_each(|(name, value)| writeln!(f, "{MARK}{name}={value}"))
+            self.0
+                .iter()
+                .try_for_each(|(name, value)| writeln!(f, "{MARK}{name}={value}"))
         }
     }
 

@@ -1,11 +1,11 @@
 //! Samples → estimates, pure: rounds, quantiles, intervals, comparison, caveats.
 //!
-//! It does no IO and reads no clock, so that tests can simulate disks. The round is the statistical unit; "no
-//! meaningful difference" is a result.
+//! It does no IO and reads no clock, so that tests can simulate disks. The round is the statistical
+//! unit; "no meaningful difference" is a result.
 
 mod estimate {
-    //! A figure with its certainty: the interval, whether a comparison came to an end, and the thresholds for both. How an
-    //! interval is found is in [`super::order`].
+    //! A figure with its certainty: the interval, whether a comparison came to an end, and the
+    //! thresholds for both. How an interval is found is in [`super::order`].
 
     use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,8 @@ mod estimate {
     pub(super) const SAMPLES_FOR_P99: usize = 1_000;
 }
 mod group {
-    //! What the figures of another tool are of: the sections of `pg_test_fsync`, and the jobs of fio.
+    //! What the figures of another tool are of: the sections of `pg_test_fsync`, and the jobs of
+    //! fio.
 
     use serde::Serialize;
 
@@ -109,8 +110,8 @@ mod group {
 mod method;
 mod order;
 mod pg_tests {
-    //! The tests of `pg_test_fsync`, in its order and with its labels (src/bin/pg_test_fsync/pg_test_fsync.c). The text
-    //! around them is in [`super::pg_layout`].
+    //! The tests of `pg_test_fsync`, in its order and with its labels
+    //! (src/bin/pg_test_fsync/pg_test_fsync.c). The text around them is in [`super::pg_layout`].
 
     use super::Method;
     use super::group::Group;
@@ -163,11 +164,13 @@ mod pg_tests {
 
         pub fn label(self) -> String {
             match self {
-                Pages(_, method) => {
-                    method.server_method().map_or_else(String::new, |method| method.to_string())
-                }
+                Pages(_, method) => method
+                    .server_method()
+                    .map_or_else(String::new, |method| method.to_string()),
                 Sizes(1) => " 1 * 16kB open_sync write".to_owned(),
-                Sizes(writes) => format!("{writes:>2} * {:>2}kB open_sync writes", 16 / writes.max(1)),
+                Sizes(writes) => {
+                    format!("{writes:>2} * {:>2}kB open_sync writes", 16 / writes.max(1))
+                }
                 WriteFsyncClose => "write, fsync, close".to_owned(),
                 WriteCloseFsync => "write, close, fsync".to_owned(),
                 NotSynced => "write".to_owned(),
@@ -179,7 +182,8 @@ mod pg_tests {
             format!("{}: {}", self.group().words(), self.label().trim_start())
         }
 
-        /// The method of opening and flushing; `None` where the file is reopened for every operation.
+        /// The method of opening and flushing; `None` where the file is reopened for every
+        /// operation.
         pub fn method(self) -> Option<Method> {
             match self {
                 Pages(_, method) => Some(method),
@@ -189,9 +193,13 @@ mod pg_tests {
             }
         }
 
-        /// Whether it is the last of a section of methods; the tool prints the method that this system lacks before it.
+        /// Whether it is the last of a section of methods; the tool prints the method that this
+        /// system lacks before it.
         pub fn is_last_of_its_section(self) -> bool {
-            let mut of_section = PG_TESTS.into_iter().rev().filter(|test| test.group() == self.group());
+            let mut of_section = PG_TESTS
+                .into_iter()
+                .rev()
+                .filter(|test| test.group() == self.group());
             of_section.next() == Some(self) && self.names_a_method()
         }
 
@@ -219,10 +227,11 @@ mod pg_tests {
 }
 mod import;
 mod samples {
-    //! The raw result of a probe: every sample, by method, write size and round. Nothing is aggregated before this point,
-    //! so that caveats can be found in the raw times.
+    //! The raw result of a probe: every sample, by method, write size and round. Nothing is
+    //! aggregated before this point, so that caveats can be found in the raw times.
     //!
-    //! Rounds have the same index in every cell without an error; comparisons are paired by that index.
+    //! Rounds have the same index in every cell without an error; comparisons are paired by that
+    //! index.
 
     use super::Method;
     use super::order::median_of;
@@ -255,7 +264,14 @@ mod samples {
     impl Cell {
         /// A cell without any measurement yet.
         pub fn new(method: Method, pages: u32, as_server: bool) -> Self {
-            Self { method, pages, as_server, rounds: Vec::new(), flushes: None, error: None }
+            Self {
+                method,
+                pages,
+                as_server,
+                rounds: Vec::new(),
+                flushes: None,
+                error: None,
+            }
         }
 
         /// The median of each round.
@@ -274,42 +290,54 @@ mod samples {
     pub struct Samples {
         /// One cell per method and write size, in the order of the report.
         pub cells: Vec<Cell>,
-        /// Commits at intervals of at least ten milliseconds, as a server makes them. Always for one-page commits, for
-        /// others on request.
+        /// Commits at intervals of at least ten milliseconds, as a server makes them. Always for
+        /// one-page commits, for others on request.
         pub paced: Vec<Cell>,
     }
 
     impl Samples {
         /// The cell of a method and write size; `None` if it could not be measured.
         pub fn cell(&self, method: Method, pages: u32) -> Option<&Cell> {
-            self.cells.iter().find(|c| c.method == method && c.pages == pages && c.error.is_none())
+            self.cells
+                .iter()
+                .find(|c| c.method == method && c.pages == pages && c.error.is_none())
         }
 
         /// The paced commits of a method and write size; `None` without any.
         pub fn paced(&self, method: Method, pages: u32) -> Option<&Cell> {
-            self.paced.iter().find(|c| c.method == method && c.pages == pages && c.count() > 0)
+            self.paced
+                .iter()
+                .find(|c| c.method == method && c.pages == pages && c.count() > 0)
         }
 
-        /// The reference method: the server's first that can be measured. Of PostgreSQL that is fdatasync, the Linux default, as
-        /// it does it here; of InnoDB it is the one in force.
+        /// The reference method: the server's first that can be measured. Of PostgreSQL that is
+        /// fdatasync, the Linux default, as it does it here; of InnoDB it is the one in force.
         pub fn default_method(&self) -> Method {
             let of_server = || self.cells.iter().filter(|cell| cell.as_server);
             let measured = of_server().find(|cell| cell.error.is_none());
-            measured.or_else(|| of_server().next()).map_or(Method::Fdatasync, |cell| cell.method)
+            measured
+                .or_else(|| of_server().next())
+                .map_or(Method::Fdatasync, |cell| cell.method)
         }
 
         pub fn rounds(&self) -> usize {
-            self.cells.iter().filter(|c| c.error.is_none()).map(|c| c.rounds.len()).min().unwrap_or(0)
+            self.cells
+                .iter()
+                .filter(|c| c.error.is_none())
+                .map(|c| c.rounds.len())
+                .min()
+                .unwrap_or(0)
         }
     }
 }
 mod shift;
 mod workload;
 mod log {
-    //! Which log of a server the methods of a measurement write: PostgreSQL's WAL or InnoDB's redo log, in pages of which
-    //! size, and which settings choose each method.
+    //! Which log of a server the methods of a measurement write: PostgreSQL's WAL or InnoDB's redo
+    //! log, in pages of which size, and which settings choose each method.
     //!
-    //! How a server writes its log is left to the prober; a measurement repeats it, so that its readers need no server.
+    //! How a server writes its log is left to the prober; a measurement repeats it, so that its
+    //! readers need no server.
 
     use serde::{Deserialize, Serialize};
 
@@ -335,7 +363,8 @@ mod log {
         pub kind: LogKind,
         /// Size of a page of it in bytes: a WAL page, a block of the redo log.
         pub page_bytes: u32,
-        /// The method by which the redo log is written now, where that is known; of the WAL a fact says it.
+        /// The method by which the redo log is written now, where that is known; of the WAL a fact
+        /// says it.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub in_force: Option<Method>,
         /// The settings that choose a method of the redo log.
@@ -358,7 +387,12 @@ mod log {
 
     impl Default for MeasuredLog {
         fn default() -> Self {
-            Self { kind: LogKind::Wal, page_bytes: WAL_PAGE, in_force: None, settings: Vec::new() }
+            Self {
+                kind: LogKind::Wal,
+                page_bytes: WAL_PAGE,
+                in_force: None,
+                settings: Vec::new(),
+            }
         }
     }
 
@@ -391,7 +425,10 @@ mod log {
 
         /// The setting that chooses a method; `None` where the method has its name.
         pub fn setting(&self, method: Method) -> Option<&str> {
-            self.settings.iter().find(|one| one.method == method).map(|one| one.setting.as_str())
+            self.settings
+                .iter()
+                .find(|one| one.method == method)
+                .map(|one| one.setting.as_str())
         }
 
         /// A method in words, with the setting that chooses it.
@@ -409,25 +446,29 @@ mod log {
 
         #[test]
         fn pages_have_the_words_of_their_log() {
-            let redo = |page_bytes| MeasuredLog { kind: LogKind::Redo, page_bytes, ..MeasuredLog::default() };
+            let redo = |page_bytes| MeasuredLog {
+                kind: LogKind::Redo,
+                page_bytes,
+                ..MeasuredLog::default()
+            };
             assert_eq!(MeasuredLog::default().pages(), "8 kB pages");
             assert_eq!(redo(512).pages(), "redo log, blocks of 512 B");
             assert_eq!(redo(4096).pages(), "redo log, blocks of 4 kB");
         }
     }
 }
-mod measurement;
-mod compare;
 mod caveats;
+mod compare;
 mod facts;
+mod measurement;
 mod pg_layout;
 mod progress;
 mod sentence;
+#[cfg(test)]
+mod simulation;
 mod sizes;
 mod summary;
 mod table;
-#[cfg(test)]
-mod simulation;
 
 pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
 pub use estimate::{Conclusion, Estimate};

@@ -1,15 +1,16 @@
-//! Measuring by doing: a probe writes nothing but one scratch directory; only the [`drill`] leaves a directory of its
-//! own behind.
+//! Measuring by doing: a probe writes nothing but one scratch directory; only the [`drill`] leaves
+//! a directory of its own behind.
 //!
-//! A [`ProbePlan`] states beforehand where and how much; [`run`] does exactly that and leaves nothing behind, however it
-//! ends. The meaning of the samples is left to [`crate::measure`]. The scratch directory never lies in a database's
-//! directory, not even briefly. It lies beside it, where the same file system and the same inode flags make the figures
-//! valid.
+//! A [`ProbePlan`] states beforehand where and how much; [`run`] does exactly that and leaves
+//! nothing behind, however it ends. The meaning of the samples is left to [`crate::measure`]. The
+//! scratch directory never lies in a database's directory, not even briefly. It lies beside it,
+//! where the same file system and the same inode flags make the figures valid.
 
 mod directory;
 mod error;
 mod control {
-    //! The end of a probe: requested by others through [`Control`], or caused by the probe itself for one of three reasons.
+    //! The end of a probe: requested by others through [`Control`], or caused by the probe itself
+    //! for one of three reasons.
 
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,10 +59,11 @@ mod meters;
 mod method {
     //! The methods by which a server makes its WAL durable, and their open flags.
     //!
-    //! PostgreSQL opens WAL with O_DSYNC or O_SYNC for the two open methods and calls fdatasync or fsync for the others
-    //! (`get_sync_bit` and `issue_xlog_fsync` in src/backend/access/transam/xlog.c). `pg_test_fsync` adds O_DIRECT to the
-    //! open methods. The server does so only up to version 15, and only when nobody reads WAL, so the tool's figures for
-    //! them are not the server's.
+    //! PostgreSQL opens WAL with O_DSYNC or O_SYNC for the two open methods and calls fdatasync or
+    //! fsync for the others (`get_sync_bit` and `issue_xlog_fsync` in
+    //! src/backend/access/transam/xlog.c). `pg_test_fsync` adds O_DIRECT to the open methods. The
+    //! server does so only up to version 15, and only when nobody reads WAL, so the tool's figures
+    //! for them are not the server's.
 
     use rustix::fs::OFlags;
 
@@ -77,26 +79,42 @@ mod method {
         pub debug_io_direct: Option<String>,
     }
 
-    /// The methods of this server, as it executes them, its default first. Without a server: those of PostgreSQL's
-    /// defaults.
+    /// The methods of this server, as it executes them, its default first. Without a server: those
+    /// of PostgreSQL's defaults.
     pub fn server_methods(server: &WalSettings) -> Vec<Method> {
         let items = server.debug_io_direct.as_deref().unwrap_or_default();
-        let debug_direct =
-            server.major.is_some_and(|v| v >= 16) && items.split(',').any(|item| item.trim() == "wal");
+        let debug_direct = server.major.is_some_and(|v| v >= 16)
+            && items.split(',').any(|item| item.trim() == "wal");
         let nobody_reads = server.major.is_some_and(|v| v <= 15)
             && server.wal_level.is_some_and(WalLevel::is_minimal)
             && server.max_wal_senders == Some(0);
         if debug_direct {
-            // fsync with O_DIRECT has no row: it is fdatasync with O_DIRECT and a journal commit on top.
-            vec![Method::FdatasyncDirect, Method::OpenDatasyncDirect, Method::OpenSyncDirect]
+            // fsync with O_DIRECT has no row: it is fdatasync with O_DIRECT and a journal commit on
+            // top.
+            vec![
+                Method::FdatasyncDirect,
+                Method::OpenDatasyncDirect,
+                Method::OpenSyncDirect,
+            ]
         } else if nobody_reads {
-            vec![Method::Fdatasync, Method::OpenDatasyncDirect, Method::Fsync, Method::OpenSyncDirect]
+            vec![
+                Method::Fdatasync,
+                Method::OpenDatasyncDirect,
+                Method::Fsync,
+                Method::OpenSyncDirect,
+            ]
         } else {
-            vec![Method::Fdatasync, Method::OpenDatasync, Method::Fsync, Method::OpenSync]
+            vec![
+                Method::Fdatasync,
+                Method::OpenDatasync,
+                Method::Fsync,
+                Method::OpenSync,
+            ]
         }
     }
 
-    /// O_DSYNC itself: rustix calls O_SYNC by this name too (1.1.6, src/backend/linux_raw/fs/types.rs).
+    /// O_DSYNC itself: rustix calls O_SYNC by this name too (1.1.6,
+    /// src/backend/linux_raw/fs/types.rs).
     const DATA_SYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
 
     /// The open flags of a method.
@@ -106,7 +124,11 @@ mod method {
             OpenMode::DataSync => DATA_SYNC,
             OpenMode::Sync => OFlags::SYNC,
         };
-        if method.is_direct() { sync | OFlags::DIRECT } else { sync }
+        if method.is_direct() {
+            sync | OFlags::DIRECT
+        } else {
+            sync
+        }
     }
 
     #[cfg(test)]
@@ -124,7 +146,8 @@ mod method {
 
         #[test]
         fn direct_io_is_the_servers_only_where_it_does_it() {
-            let direct = |s: &WalSettings| server_methods(s).iter().filter(|m| m.is_direct()).count();
+            let direct =
+                |s: &WalSettings| server_methods(s).iter().filter(|m| m.is_direct()).count();
             assert_eq!(direct(&WalSettings::default()), 0);
             assert_eq!(direct(&server(15, "replica", 10, "")), 0);
             assert_eq!(direct(&server(15, "minimal", 10, "")), 0);
@@ -151,17 +174,21 @@ mod method {
             let [plain, data, all] =
                 [Method::Fdatasync, Method::OpenDatasync, Method::OpenSync].map(flags_in_force);
             assert_eq!(plain, 0);
-            assert!(data != 0 && data != all && data & all == data, "{data:o} {all:o}");
+            assert!(
+                data != 0 && data != all && data & all == data,
+                "{data:o} {all:o}"
+            );
         }
     }
 }
 mod redo;
 mod pace {
-    //! Paced commits. fsync writes the journal only when the modification time has changed, which happens once per timer
-    //! tick (fs/ext4/fsync.c, `inode_set_ctime_current`).
+    //! Paced commits. fsync writes the journal only when the modification time has changed, which
+    //! happens once per timer tick (fs/ext4/fsync.c, `inode_set_ctime_current`).
     //!
-    //! An unbroken loop on a fast disk commits many times within a tick and makes fsync look nearly as cheap as fdatasync.
-    //! A server that commits a hundred times a second pays in full each time.
+    //! An unbroken loop on a fast disk commits many times within a tick and makes fsync look nearly
+    //! as cheap as fdatasync. A server that commits a hundred times a second pays in full each
+    //! time.
 
     use std::time::Duration;
 
@@ -178,23 +205,39 @@ pub mod wear {
     use crate::facts::{FactSet, Subject};
     use crate::text;
 
-    /// How often a day flash may be written from end to end over five years of guarantee, at least (JESD218 defines how such
-    /// figures are made).
+    /// How often a day flash may be written from end to end over five years of guarantee, at least
+    /// (JESD218 defines how such figures are made).
     const LEAST_WRITES_A_DAY: f64 = 0.3;
     const DAYS: f64 = 365.0 * 5.0;
 
-    /// Size of the smallest disk that wears by writing, in bytes; platters and memory do not. `None` where a size is unknown.
+    /// Size of the smallest disk that wears by writing, in bytes; platters and memory do not.
+    /// `None` where a size is unknown.
     pub fn smallest(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
         let wears = |leaf: &&Subject| facts.value(leaf, &device::MEDIUM).is_none_or(Medium::wears);
-        let sizes = leaves.iter().filter(wears).map(|leaf| facts.value(leaf, &device::SIZE));
-        sizes.collect::<Option<Vec<u64>>>()?.into_iter().filter(|size| *size > 0).min()
+        let sizes = leaves
+            .iter()
+            .filter(wears)
+            .map(|leaf| facts.value(leaf, &device::SIZE));
+        sizes
+            .collect::<Option<Vec<u64>>>()?
+            .into_iter()
+            .filter(|size| *size > 0)
+            .min()
     }
 
-    /// The wear of so many bytes on a disk of this size, if each reached it once: `wears 0.023 % off a flash disk of 8 GiB`.
+    /// The wear of so many bytes on a disk of this size, if each reached it once:
+    /// `wears 0.023 % off a flash disk of 8 GiB`.
     pub fn words(bytes: u64, disk_bytes: u64) -> String {
         let percent = 100.0 * bytes as f64 / (disk_bytes as f64 * LEAST_WRITES_A_DAY * DAYS);
-        let percent = if percent < 0.001 { "less than 0.001".to_owned() } else { format!("{percent:.3}") };
-        format!("wears {percent} % off a flash disk of {}", text::bytes(disk_bytes))
+        let percent = if percent < 0.001 {
+            "less than 0.001".to_owned()
+        } else {
+            format!("{percent:.3}")
+        };
+        format!(
+            "wears {percent} % off a flash disk of {}",
+            text::bytes(disk_bytes)
+        )
     }
 
     #[cfg(test)]
@@ -203,17 +246,24 @@ pub mod wear {
 
         #[test]
         fn wear_is_said_as_a_share() {
-            assert_eq!(words(1 << 30, 1 << 33), "wears 0.023 % off a flash disk of 8 GiB");
-            assert_eq!(words(1 << 20, 1 << 40), "wears less than 0.001 % off a flash disk of 1 TiB");
+            assert_eq!(
+                words(1 << 30, 1 << 33),
+                "wears 0.023 % off a flash disk of 8 GiB"
+            );
+            assert_eq!(
+                words(1 << 20, 1 << 40),
+                "wears less than 0.001 % off a flash disk of 1 TiB"
+            );
         }
     }
 }
 mod request;
 mod schedule {
-    //! The order and the number of commits: methods in a new random order every round, each with as many commits as fit its
-    //! share.
+    //! The order and the number of commits: methods in a new random order every round, each with as
+    //! many commits as fit its share.
     //!
-    //! The order is random so that no method always follows the same other; it is seeded, so that a run can be repeated.
+    //! The order is random so that no method always follows the same other; it is seeded, so that a
+    //! run can be repeated.
 
     /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, and good enough to shuffle.
     #[derive(Clone, Debug)]
@@ -243,10 +293,14 @@ mod schedule {
         }
     }
 
-    /// The number of commits of one method in one round: as many as fit its share of the round's time and bytes, at least
-    /// one.
+    /// The number of commits of one method in one round: as many as fit its share of the round's
+    /// time and bytes, at least one.
     pub fn commits(commit_us: f64, share_us: f64, commit_bytes: u64, share_bytes: u64) -> usize {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped"
+        )]
         let by_time = (share_us / commit_us.max(0.1)).clamp(1.0, 1e6) as usize;
         let by_bytes = usize::try_from(share_bytes / commit_bytes.max(1)).unwrap_or(usize::MAX);
         by_time.min(by_bytes).max(1)
@@ -281,12 +335,12 @@ mod schedule {
     }
 }
 mod commit;
-mod plan;
-pub mod watcher;
-mod scratch;
 pub mod drill;
-mod workload;
+mod plan;
 mod run;
+mod scratch;
+pub mod watcher;
+mod workload;
 
 pub use commit::{PAGE, Pages, Writer};
 pub use control::Control;

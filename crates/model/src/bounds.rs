@@ -1,7 +1,7 @@
 //! The bounds of what is read and judged, of a live machine and of a capture: one table.
 //!
-//! What lies beyond a bound is counted and named in a note, and every question about it is unknown. Strangers write
-//! captures: what one may cost in memory follows from its size.
+//! What lies beyond a bound is counted and named in a note, and every question about it is unknown.
+//! Strangers write captures: what one may cost in memory follows from its size.
 
 /// The largest capture that is read, in bytes.
 pub const CAPTURE: usize = 64 << 20;
@@ -33,11 +33,19 @@ pub struct Bounds {
 
 impl Bounds {
     /// A live machine: the kernel keeps at most 100,000 mounts in a name space (`fs.mount-max`).
-    pub const LIVE: Self = Self { mounts: 100_000, devices: 100_000, servers: 4_096 };
+    pub const LIVE: Self = Self {
+        mounts: 100_000,
+        devices: 100_000,
+        servers: 4_096,
+    };
 
     /// A capture of this many bytes. A disk with its mount takes 4 KiB of one.
     pub const fn for_capture(bytes: usize) -> Self {
         let subjects = 1_024 + bytes / 4_096;
-        Self { mounts: subjects, devices: 2 * subjects, servers: 256 }
+        Self {
+            mounts: subjects,
+            devices: 2 * subjects,
+            servers: 256,
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! When something that walwise knows was last compared with its source, and with which.
 //!
-//! A stamp is set by whoever opened the source on that day, and by nobody else. All other knowledge is unverified, and
-//! says so instead of saying nothing. Where the stamps stand is left to the readers of rules and tables.
+//! A stamp is set by whoever opened the source on that day, and by nobody else. All other knowledge
+//! is unverified, and says so instead of saying nothing. Where the stamps stand is left to the
+//! readers of rules and tables.
 
 use std::fmt;
 
@@ -31,8 +32,13 @@ impl SourceCheck {
         let parts = text.split_once(" against ");
         let stamp = parts.and_then(|(date, source)| Some((day(date)?, source.trim())));
         match stamp {
-            Some((day, source)) if !source.is_empty() => Ok(Self::Against { day, source: source.to_owned() }),
-            _ => Err("write \"2026-11-23 against WHAT\", or \"unverified\" where no source was opened"),
+            Some((day, source)) if !source.is_empty() => Ok(Self::Against {
+                day,
+                source: source.to_owned(),
+            }),
+            _ => Err(
+                "write \"2026-11-23 against WHAT\", or \"unverified\" where no source was opened",
+            ),
         }
     }
 }
@@ -48,7 +54,9 @@ impl fmt::Display for SourceCheck {
 
 /// A day and nothing else: `2027-03-31`, without a time.
 pub fn day(text: &str) -> Option<Date> {
-    text.parse().ok().filter(|date: &Date| date.to_string() == text)
+    text.parse()
+        .ok()
+        .filter(|date: &Date| date.to_string() == text)
 }
 
 #[cfg(test)]
@@ -57,8 +65,14 @@ mod tests {
 
     #[test]
     fn a_stamp_is_read_as_it_is_written() {
-        for text in ["unverified", "2026-11-23 against guc_parameters.dat of PostgreSQL 19"] {
-            assert_eq!(SourceCheck::parse(text).map(|checked| checked.to_string()), Ok(text.to_owned()));
+        for text in [
+            "unverified",
+            "2026-11-23 against guc_parameters.dat of PostgreSQL 19",
+        ] {
+            assert_eq!(
+                SourceCheck::parse(text).map(|checked| checked.to_string()),
+                Ok(text.to_owned())
+            );
         }
     }
 

@@ -1,9 +1,9 @@
-//! Drivers of SCSI hosts, one row each, by their names in drivers/scsi (`proc_name`): the attachment of a disk behind
-//! one, and possible caches there.
+//! Drivers of SCSI hosts, one row each, by their names in drivers/scsi (`proc_name`): the
+//! attachment of a disk behind one, and possible caches there.
 //!
-//! Asking a controller and judging its answers is left to `collect` and `durability`. Some drivers serve both plain
-//! adapters and RAID controllers (smartpqi, mpi3mr, aacraid): a row names the possibilities, and the controller's tool
-//! the fact.
+//! Asking a controller and judging its answers is left to `collect` and `durability`. Some drivers
+//! serve both plain adapters and RAID controllers (smartpqi, mpi3mr, aacraid): a row names the
+//! possibilities, and the controller's tool the fact.
 
 use crate::facts::catalog::device::Transport;
 
@@ -54,8 +54,14 @@ pub enum Family {
 }
 
 pub const ALL: &[Driver] = &[
-    Driver { transport: Some(Transport::Megaraid), ..raid("megaraid_sas", Family::MegaRaid, MEGARAID) },
-    Driver { transport: Some(Transport::Megaraid), ..raid("megaraid", Family::Unread, MEGARAID) },
+    Driver {
+        transport: Some(Transport::Megaraid),
+        ..raid("megaraid_sas", Family::MegaRaid, MEGARAID)
+    },
+    Driver {
+        transport: Some(Transport::Megaraid),
+        ..raid("megaraid", Family::Unread, MEGARAID)
+    },
     raid("hpsa", Family::SmartArray, SMART_ARRAY),
     raid("cciss", Family::SmartArray, SMART_ARRAY),
     raid(
@@ -63,7 +69,11 @@ pub const ALL: &[Driver] = &[
         Family::SmartRaid,
         "ask the controller as root with ssacli (HPE) or arcconf (Adaptec, Microchip)",
     ),
-    raid("mpi3mr", Family::MegaRaid9600, "ask the controller as root with storcli2 or perccli2 (Dell)"),
+    raid(
+        "mpi3mr",
+        Family::MegaRaid9600,
+        "ask the controller as root with storcli2 or perccli2 (Dell)",
+    ),
     raid(
         "aacraid",
         Family::Adaptec,
@@ -112,10 +122,8 @@ pub const ALL: &[Driver] = &[
 ];
 
 const MEGARAID: &str = "ask the controller as root with storcli, perccli (Dell) or MegaCli: policy, policy in force, battery, disk caches";
-const SMART_ARRAY: &str =
-    "ask the controller as root with ssacli (older: hpssacli, hpacucli): cache, battery, drive write cache";
-const TW_CLI: &str =
-    "ask the controller as root with tw_cli, which walwise does not read: battery, write policy, disk caches";
+const SMART_ARRAY: &str = "ask the controller as root with ssacli (older: hpssacli, hpacucli): cache, battery, drive write cache";
+const TW_CLI: &str = "ask the controller as root with tw_cli, which walwise does not read: battery, write policy, disk caches";
 
 /// How a person queries a controller of an unknown family.
 pub const ANY_TOOL: &str =
@@ -123,15 +131,27 @@ pub const ANY_TOOL: &str =
 
 const fn raid(name: &'static str, family: Family, ask: &'static str) -> Driver {
     let between = Between::Controller(Controller { family, ask });
-    Driver { name, transport: Some(Transport::Raid), between }
+    Driver {
+        name,
+        transport: Some(Transport::Raid),
+        between,
+    }
 }
 
 const fn adapter(name: &'static str, transport: Option<Transport>) -> Driver {
-    Driver { name, transport, between: Between::Nothing }
+    Driver {
+        name,
+        transport,
+        between: Between::Nothing,
+    }
 }
 
 const fn more(name: &'static str, transport: Transport) -> Driver {
-    Driver { name, transport: Some(transport), between: Between::More }
+    Driver {
+        name,
+        transport: Some(transport),
+        between: Between::More,
+    }
 }
 
 impl Driver {
@@ -152,7 +172,8 @@ impl Driver {
 impl Family {
     /// The drivers of its controllers.
     pub fn drivers(self) -> impl Iterator<Item = &'static str> {
-        let is_of = move |driver: &&Driver| driver.controller().is_some_and(|one| one.family == self);
+        let is_of =
+            move |driver: &&Driver| driver.controller().is_some_and(|one| one.family == self);
         ALL.iter().filter(is_of).map(|driver| driver.name)
     }
 }
@@ -169,7 +190,12 @@ mod tests {
     #[test]
     fn a_driver_has_one_row_and_a_controllers_disks_are_its_volumes() {
         for driver in ALL {
-            assert_eq!(ALL.iter().filter(|other| other.name == driver.name).count(), 1, "{}", driver.name);
+            assert_eq!(
+                ALL.iter().filter(|other| other.name == driver.name).count(),
+                1,
+                "{}",
+                driver.name
+            );
             let is_raid = driver.transport.is_some_and(Transport::is_raid);
             assert_eq!(is_raid, driver.controller().is_some(), "{}", driver.name);
         }

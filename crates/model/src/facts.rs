@@ -1,11 +1,14 @@
-//! Facts: named values about the host, its devices, mounts and databases, and the contract that none is ever guessed.
+//! Facts: named values about the host, its devices, mounts and databases, and the contract that
+//! none is ever guessed.
 //!
-//! A reading is known with its source, or unknown with a reason and a remedy. This layer neither reads the machine nor
-//! judges: collectors fill a [`FactSet`], and all other layers query it. An absent fact is still a reading (*not
-//! collected*), so no caller has to distinguish "does not exist" from "was not asked".
+//! A reading is known with its source, or unknown with a reason and a remedy. This layer neither
+//! reads the machine nor judges: collectors fill a [`FactSet`], and all other layers query it. An
+//! absent fact is still a reading (*not collected*), so no caller has to distinguish "does not
+//! exist" from "was not asked".
 
 mod value {
-    //! The few shapes a fact's value can have. Units belong to the key ([`super::ValueKind`]), not to the value.
+    //! The few shapes a fact's value can have. Units belong to the key ([`super::ValueKind`]), not
+    //! to the value.
 
     use std::fmt;
 
@@ -14,7 +17,8 @@ mod value {
     use crate::text::escape_in_place;
     use crate::version::Version;
 
-    /// A fact's value. Text is display-safe already: it was made so where it entered ([`crate::text::safe`]).
+    /// A fact's value. Text is display-safe already: it was made so where it entered
+    /// ([`crate::text::safe`]).
     #[derive(Clone, Debug, PartialEq, Deserialize)]
     #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(untagged)]
@@ -91,12 +95,12 @@ mod value {
         }
     }
 }
+pub mod note;
 mod reading;
 mod subject;
-pub mod note;
 mod kind {
-    //! What the value of a fact is: its kind with its unit, and the Rust types that it can have. Choices are left to
-    //! [`super::choice`].
+    //! What the value of a fact is: its kind with its unit, and the Rust types that it can have.
+    //! Choices are left to [`super::choice`].
 
     use super::Value;
     use crate::version::Version;
@@ -112,7 +116,8 @@ mod kind {
         Bytes,
         /// A time in microseconds.
         Micros,
-        /// A plain number such as operations per second, percent or flushes per operation; the name or the text says which.
+        /// A plain number such as operations per second, percent or flushes per operation; the name
+        /// or the text says which.
         Number,
         /// Free text.
         Text,
@@ -196,11 +201,12 @@ mod kind {
     fact_value!(Vec<String>, List);
 }
 mod choice {
-    //! Facts that are one of a few words, as types: every judgement of one names all its words in a `match`, so that a new
-    //! word cannot be overlooked.
+    //! Facts that are one of a few words, as types: every judgement of one names all its words in a
+    //! `match`, so that a new word cannot be overlooked.
     //!
-    //! [`Choice::from_word`] is the only place where an outside word becomes a value; a word that is not in the list becomes none.
-    //! The collector that reads a tool translates the tool's words.
+    //! [`Choice::from_word`] is the only place where an outside word becomes a value; a word that
+    //! is not in the list becomes none. The collector that reads a tool translates the tool's
+    //! words.
 
     use super::{FactValue, Reading, Value, ValueKind};
 
@@ -217,7 +223,9 @@ mod choice {
         /// The value of a word; none where the word is not in the list.
         fn from_word(word: &str) -> Option<Self> {
             let mut known = Self::ALL.iter().zip(Self::WORDS);
-            known.find(|(_, known)| **known == word).map(|(value, _)| *value)
+            known
+                .find(|(_, known)| **known == word)
+                .map(|(value, _)| *value)
         }
 
         /// The same of a word that was read, for [`Reading::and_then`].
@@ -233,7 +241,9 @@ mod choice {
 
     /// The reading of a fact of this kind: a word that a choice does not have is malformed.
     pub(super) fn checked(kind: ValueKind, reading: Reading<Value>) -> Reading<Value> {
-        let Some(words) = kind.choices() else { return reading };
+        let Some(words) = kind.choices() else {
+            return reading;
+        };
         reading.and_then(|value| match &value {
             Value::Text(word) if !kind.is_list() && words.contains(&word.as_str()) => Ok(value),
             Value::List(all) if kind.is_list() => {
@@ -254,9 +264,11 @@ mod choice {
         fn from_value(value: &Value) -> Option<Self> {
             match value {
                 Value::Text(word) => Self::from_word(word),
-                Value::Bool(_) | Value::Whole(_) | Value::Number(_) | Value::Version(_) | Value::List(_) => {
-                    None
-                }
+                Value::Bool(_)
+                | Value::Whole(_)
+                | Value::Number(_)
+                | Value::Version(_)
+                | Value::List(_) => None,
             }
         }
     }
@@ -269,9 +281,11 @@ mod choice {
         fn from_value(value: &Value) -> Option<Self> {
             match value {
                 Value::List(words) => words.iter().map(|word| T::from_word(word)).collect(),
-                Value::Bool(_) | Value::Whole(_) | Value::Number(_) | Value::Version(_) | Value::Text(_) => {
-                    None
-                }
+                Value::Bool(_)
+                | Value::Whole(_)
+                | Value::Number(_)
+                | Value::Version(_)
+                | Value::Text(_) => None,
             }
         }
     }
@@ -309,8 +323,9 @@ mod choice {
 }
 }
 mod area {
-    //! Database servers, and areas of facts and settings: the word before the dot of a name, where it applies to some
-    //! subjects only. A server has the settings of its own line and not those of another.
+    //! Database servers, and areas of facts and settings: the word before the dot of a name, where
+    //! it applies to some subjects only. A server has the settings of its own line and not those of
+    //! another.
 
     use super::Choice;
     use crate::choice;
@@ -337,7 +352,8 @@ mod area {
             }
         }
 
-        /// The area of its facts and settings; MySQL and MariaDB share one, as they share their files.
+        /// The area of its facts and settings; MySQL and MariaDB share one, as they share their
+        /// files.
         pub fn area(self) -> Area {
             match self {
                 Self::Postgres => Area::Pg,
@@ -370,8 +386,8 @@ mod area {
         Area::from_word(name.split_once('.')?.0)
     }
 }
-mod key;
 pub mod catalog;
+mod key;
 mod need {
     //! A fact that is missing, and what would supply it.
 
@@ -398,10 +414,18 @@ mod need {
 
     impl Need {
         /// The need for a fact whose reading is unknown; `None` for a known one.
-        pub fn from_reading(subject: &Subject, fact: &str, reading: &Reading<Value>) -> Option<Self> {
+        pub fn from_reading(
+            subject: &Subject,
+            fact: &str,
+            reading: &Reading<Value>,
+        ) -> Option<Self> {
             match reading {
                 Reading::Known { .. } => None,
-                Reading::Unknown { why, detail, remedy } => Some(Self {
+                Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                } => Some(Self {
                     subject: subject.clone(),
                     fact: fact.to_owned(),
                     why: *why,
@@ -415,7 +439,8 @@ mod need {
 mod row {
     //! The facts of one subject, in the order of their names.
     //!
-    //! Judgement looks up millions of facts on a large host, so facts are compared by their [`FactId`] and never by name.
+    //! Judgement looks up millions of facts on a large host, so facts are compared by their
+    //! [`FactId`] and never by name.
 
     use std::sync::{Arc, LazyLock};
 
@@ -441,7 +466,11 @@ mod row {
 
         /// Puts a reading in the place of an earlier one.
         pub fn put(&mut self, key: &KeyInfo, reading: Arc<Reading<Value>>) {
-            self.take(Fact { id: key.id, name: key.name, reading });
+            self.take(Fact {
+                id: key.id,
+                name: key.name,
+                reading,
+            });
         }
 
         /// Puts what others say in the place of what is said here.
@@ -479,7 +508,9 @@ mod row {
     impl<'f> About<'f> {
         /// The reading of a fact; *not collected* when there is none.
         pub fn shared(self, id: FactId) -> &'f Arc<Reading<Value>> {
-            self.0.and_then(|row| row.get(id)).unwrap_or_else(not_collected)
+            self.0
+                .and_then(|row| row.get(id))
+                .unwrap_or_else(not_collected)
         }
     }
 
@@ -499,8 +530,9 @@ mod row {
         /// Every fact there is, put in the order of the catalogue.
         #[test]
         fn each_is_found_and_stands_in_the_order_of_the_names() {
-            let reading =
-                |value: usize| Arc::new(Reading::known(Value::Whole(value as u64), Source::Assumed));
+            let reading = |value: usize| {
+                Arc::new(Reading::known(Value::Whole(value as u64), Source::Assumed))
+            };
             let keys: Vec<&KeyInfo> = catalog::all().collect();
             let mut row = Row::default();
             for turn in 0..2 {
@@ -514,12 +546,15 @@ mod row {
                 assert_eq!(row.get(key.id), Some(&reading(at + 1)), "{}", key.name);
             }
             assert_eq!(row.get(keys[0].id), None);
-            assert_eq!(About(Some(&row)).shared(keys[0].id), &Arc::new(Reading::not_collected()));
+            assert_eq!(
+                About(Some(&row)).shared(keys[0].id),
+                &Arc::new(Reading::not_collected())
+            );
         }
     }
 }
-mod set;
 mod database;
+mod set;
 
 pub use crate::choice;
 pub use area::{Area, ServerKind, area};
@@ -539,14 +574,24 @@ pub use value::Value;
 pub mod testing {
     //! Values of facts as tests write them.
 
-    #![allow(clippy::unwrap_used, clippy::panic, clippy::missing_panics_doc, reason = "for tests")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::panic,
+        clippy::missing_panics_doc,
+        reason = "for tests"
+    )]
 
     use super::{KeyInfo, Value, ValueKind, catalog};
     use crate::version::Version;
 
-    /// The value of a fact from a word: `yes` or `true` for a switch, commas between the words of a list.
+    /// The value of a fact from a word: `yes` or `true` for a switch, commas between the words of a
+    /// list.
     pub fn value(info: &KeyInfo, word: &str) -> Value {
-        let list = || word.split_terminator(',').map(str::to_owned).collect::<Vec<String>>();
+        let list = || {
+            word.split_terminator(',')
+                .map(str::to_owned)
+                .collect::<Vec<String>>()
+        };
         let value = match info.kind {
             ValueKind::Bool => match word {
                 "yes" | "true" => Value::Bool(true),
@@ -559,8 +604,16 @@ pub mod testing {
             ValueKind::List | ValueKind::Choices(_) => Value::List(list()),
             ValueKind::Text | ValueKind::Choice(_) => Value::Text(word.to_owned()),
         };
-        let words = if info.kind.is_list() { list() } else { vec![word.to_owned()] };
-        assert!(words.iter().all(|word| catalog::allows(info, word)), "{} is never {word}", info.name);
+        let words = if info.kind.is_list() {
+            list()
+        } else {
+            vec![word.to_owned()]
+        };
+        assert!(
+            words.iter().all(|word| catalog::allows(info, word)),
+            "{} is never {word}",
+            info.name
+        );
         value
     }
 }

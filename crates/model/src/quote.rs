@@ -1,9 +1,10 @@
-//! Names and values of a machine, written for another reader: a shell, systemd, udev, fstab, a server's
-//! file, a comment.
+//! Names and values of a machine, written for another reader: a shell, systemd, udev, fstab, a
+//! server's file, a comment.
 //!
-//! Each reader has one function and one file. A command line for a person is a [`Command`], in which only literal text
-//! of the source is unquoted. The input is text as facts show it, and the output is the name that it stands for. A name
-//! that cannot be displayed is refused, because nobody could see what they paste.
+//! Each reader has one function and one file. A command line for a person is a [`Command`], in
+//! which only literal text of the source is unquoted. The input is text as facts show it, and the
+//! output is the name that it stands for. A name that cannot be displayed is refused, because
+//! nobody could see what they paste.
 
 pub mod comment {
     //! Comments of shell scripts, configuration files and rules: from a `#` to the end of the line.
@@ -12,9 +13,12 @@ pub mod comment {
 
     use crate::text::is_treacherous;
 
-    /// A text that may follow a `#`: on one line, and without characters that change a terminal's display.
+    /// A text that may follow a `#`: on one line, and without characters that change a terminal's
+    /// display.
     pub fn inline(text: &str) -> String {
-        text.chars().map(|c| if is_treacherous(c) { '?' } else { c }).collect()
+        text.chars()
+            .map(|c| if is_treacherous(c) { '?' } else { c })
+            .collect()
     }
 
     /// Lines as comments, each on one line whatever it holds.
@@ -45,8 +49,9 @@ pub mod comment {
 pub mod fstab {
     //! Fields of /etc/fstab.
     //!
-    //! Characters that would end a field or a line, or garble its display, are written as octal escapes (fstab(5)). All of
-    //! them are decoded by libmount, so a field can hold anything except an empty text.
+    //! Characters that would end a field or a line, or garble its display, are written as octal
+    //! escapes (fstab(5)). All of them are decoded by libmount, so a field can hold anything except
+    //! an empty text.
 
     use std::fmt::Write as _;
 
@@ -78,11 +83,19 @@ pub mod fstab {
         Some(out)
     }
 
-    /// Bytes of a field, of fstab or of a mount table: a backslash and three octal digits stand for a byte. Anything else stays.
+    /// Bytes of a field, of fstab or of a mount table: a backslash and three octal digits stand for
+    /// a byte. Anything else stays.
     pub fn unescape(mut word: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(word.len());
         while let [first, rest @ ..] = word {
-            if let [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', rest @ ..] = word {
+            if let [
+                b'\\',
+                a @ b'0'..=b'3',
+                b @ b'0'..=b'7',
+                c @ b'0'..=b'7',
+                rest @ ..,
+            ] = word
+            {
                 out.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
                 word = rest;
             } else {
@@ -100,8 +113,8 @@ pub mod fstab {
         use super::*;
 
         proptest! {
-            /// libmount decodes any three octal digits after a backslash (util-linux, lib/mangle.c), as our own reader
-            /// does.
+            /// libmount decodes any three octal digits after a backslash (util-linux,
+            /// lib/mangle.c), as our own reader does.
             #[test]
             fn a_field_is_read_back_as_it_was(
                 raw in prop_oneof![any::<Vec<u8>>(), "[ \t\n\\\\#0-7a-é\u{2028}]{1,8}".prop_map(String::into_bytes)],
@@ -119,9 +132,10 @@ pub mod fstab {
 pub mod mysql {
     //! Values for MySQL and MariaDB: in their option files, and in a statement.
     //!
-    //! A value of an option file may stand in double quotes, where a backslash begins an escape and a `#` no comment
-    //! (my_default.c, `search_default_file_with_ext` and `find_end_comment`). In a statement a word stands in quotes, because
-    //! ON, DEFAULT and the like have meanings of their own.
+    //! A value of an option file may stand in double quotes, where a backslash begins an escape and
+    //! a `#` no comment (my_default.c, `search_default_file_with_ext` and `find_end_comment`). In a
+    //! statement a word stands in quotes, because ON, DEFAULT and the like have meanings of their
+    //! own.
 
     use super::comment;
 
@@ -134,8 +148,8 @@ pub mod mysql {
         format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
     }
 
-    /// A value of `SET`; `None` for what no setting of a server holds. A number may have a unit of powers of 1024, which a
-    /// statement does not take.
+    /// A value of `SET`; `None` for what no setting of a server holds. A number may have a unit of
+    /// powers of 1024, which a statement does not take.
     pub fn literal(value: &str) -> Option<String> {
         if let Some(number) = number(value) {
             return Some(number.to_string());
@@ -200,14 +214,14 @@ pub mod mysql {
 pub mod shell {
     //! Words of a POSIX shell.
     //!
-    //! Quotes are used only where they are needed, since most names are plain and stay readable. The meaning of a word for
-    //! its program, such as an option, is left to [`super::Command`].
+    //! Quotes are used only where they are needed, since most names are plain and stay readable.
+    //! The meaning of a word for its program, such as an option, is left to [`super::Command`].
 
     use super::named;
     use crate::text::{is_treacherous, safe};
 
-    /// A name as facts show it, as one word. `None` for a name that cannot be displayed, because it cannot be pasted
-    /// either.
+    /// A name as facts show it, as one word. `None` for a name that cannot be displayed, because it
+    /// cannot be pasted either.
     pub fn word(shown: &str) -> Option<String> {
         quoted(&named(shown)?)
     }
@@ -221,17 +235,22 @@ pub mod shell {
         if !text.is_empty() && text.chars().all(plain) {
             return Some(text.to_owned());
         }
-        // Between double quotes a shell reads a text with single quotes plainly, if nothing of its own is in it.
+        // Between double quotes a shell reads a text with single quotes plainly, if nothing of its
+        // own is in it.
         if text.contains('\'') && !text.contains(['"', '$', '`', '\\', '!']) {
             return Some(format!("\"{text}\""));
         }
         Some(format!("'{}'", text.replace('\'', "'\\''")))
     }
 
-    /// A program with its arguments as it was run, to be read and run again. An argument that cannot be pasted is written
-    /// as displayed, quoted: another name, and harmless.
+    /// A program with its arguments as it was run, to be read and run again. An argument that
+    /// cannot be pasted is written as displayed, quoted: another name, and harmless.
     pub fn line(program: &str, arguments: &[&str]) -> String {
-        let shown = |word: &str| quoted(word).or_else(|| quoted(&safe(word.as_bytes()))).unwrap_or_default();
+        let shown = |word: &str| {
+            quoted(word)
+                .or_else(|| quoted(&safe(word.as_bytes())))
+                .unwrap_or_default()
+        };
         let words = std::iter::once(&program).chain(arguments);
         words.map(|word| shown(word)).collect::<Vec<_>>().join(" ")
     }
@@ -248,9 +267,16 @@ pub mod shell {
         /// The words that a shell reads, each ended by a NUL.
         fn read(words: &[String]) -> Vec<u8> {
             let script = format!("printf '%s\\0' {}", words.join(" "));
-            let shell =
-                Command::new("/bin/sh").args(["-c", &script]).current_dir("/").env_clear().output_in_time();
-            assert!(shell.status.success(), "{script}: {}", String::from_utf8_lossy(&shell.stderr));
+            let shell = Command::new("/bin/sh")
+                .args(["-c", &script])
+                .current_dir("/")
+                .env_clear()
+                .output_in_time();
+            assert!(
+                shell.status.success(),
+                "{script}: {}",
+                String::from_utf8_lossy(&shell.stderr)
+            );
             shell.stdout
         }
 
@@ -282,10 +308,23 @@ pub mod shell {
             assert_eq!(word("/srv/data").as_deref(), Some("/srv/data"));
             assert_eq!(word("/a b'c").as_deref(), Some("\"/a b'c\""));
             assert_eq!(word("/a$'c").as_deref(), Some("'/a$'\\''c'"));
-            assert_eq!(word("/a\\\\b").as_deref(), Some("'/a\\b'"), "a backslash in the name itself");
+            assert_eq!(
+                word("/a\\\\b").as_deref(),
+                Some("'/a\\b'"),
+                "a backslash in the name itself"
+            );
             assert_eq!(word(""), Some("''".to_owned()));
-            assert_eq!(line("ls", &["-d", "/a b", "/\x1b$(id)"]), "ls -d '/a b' '/\\x1b$(id)'");
-            for shown in ["/a\\x1b", "/a\\x0ab", "/a\\xff", "/a\\u{202e}", "/a\u{202e}"] {
+            assert_eq!(
+                line("ls", &["-d", "/a b", "/\x1b$(id)"]),
+                "ls -d '/a b' '/\\x1b$(id)'"
+            );
+            for shown in [
+                "/a\\x1b",
+                "/a\\x0ab",
+                "/a\\xff",
+                "/a\\u{202e}",
+                "/a\u{202e}",
+            ] {
                 assert_eq!(word(shown), None, "{shown}");
             }
         }
@@ -295,11 +334,12 @@ mod command;
 pub mod udev {
     //! Values in udev rules.
     //!
-    //! In a match udev reads `*?[|` as a pattern, and `$` and `%` as substitutions, without an escape in all its versions
-    //! (udev(7)). Only plain text is therefore written, and everything else is refused.
+    //! In a match udev reads `*?[|` as a pattern, and `$` and `%` as substitutions, without an
+    //! escape in all its versions (udev(7)). Only plain text is therefore written, and everything
+    //! else is refused.
 
-    /// A value with its quotes, for a comparison or an assignment; `None` unless it is plain: letters, digits, `_-.:` and
-    /// blanks, and no blank at an end.
+    /// A value with its quotes, for a comparison or an assignment; `None` unless it is plain:
+    /// letters, digits, `_-.:` and blanks, and no blank at an end.
     pub fn value(shown: &str) -> Option<String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || " _-.:".contains(c);
         let good = !shown.is_empty() && shown.trim() == shown && shown.chars().all(plain);
@@ -313,11 +353,12 @@ pub mod udev {
         use super::*;
         use crate::text::safe;
 
-        /// A value as udev reads it (udev-rules.c, parse_line): up to the next quote, with `\` before a literal character;
-        /// `None` for more than text.
+        /// A value as udev reads it (udev-rules.c, parse_line): up to the next quote, with `\`
+        /// before a literal character; `None` for more than text.
         fn read(quoted: &str) -> Option<&str> {
             let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
-            (!inner.contains(['"', '\\', '*', '?', '[', '|', '$', '%', '{', '}', '\n'])).then_some(inner)
+            (!inner.contains(['"', '\\', '*', '?', '[', '|', '$', '%', '{', '}', '\n']))
+                .then_some(inner)
         }
 
         proptest! {
@@ -334,7 +375,10 @@ pub mod udev {
 
         #[test]
         fn plain_text_is_written() {
-            assert_eq!(value("t10.ATA     Samsung SSD").as_deref(), Some("\"t10.ATA     Samsung SSD\""));
+            assert_eq!(
+                value("t10.ATA     Samsung SSD").as_deref(),
+                Some("\"t10.ATA     Samsung SSD\"")
+            );
             assert_eq!(value("write back").as_deref(), Some("\"write back\""));
             for bad in ["", " a", "*", "a\"b", "a%kb", "$env{x}", "\\x1b", "a/b"] {
                 assert_eq!(value(bad), None, "{bad}");
@@ -347,7 +391,10 @@ pub use command::Command;
 
 use crate::text::{is_treacherous, raw};
 
-/// The name behind a text of the facts; `None` for one that is no text or would change the display of others.
+/// The name behind a text of the facts; `None` for one that is no text or would change the display
+/// of others.
 fn named(shown: &str) -> Option<String> {
-    String::from_utf8(raw(shown)).ok().filter(|name| !name.contains(is_treacherous))
+    String::from_utf8(raw(shown))
+        .ok()
+        .filter(|name| !name.contains(is_treacherous))
 }

@@ -1,4 +1,5 @@
-//! Reads the tables of rows that are compiled in. Every row may say when it was checked, which its owner does not see.
+//! Reads the tables of rows that are compiled in. Every row may say when it was checked, which its
+//! owner does not see.
 
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
@@ -10,7 +11,9 @@ pub const CHECKED: &str = "checked";
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     let mut document = DeTable::parse(text)?;
     for (_, kind) in document.get_mut().iter_mut() {
-        let DeValue::Array(rows) = kind.get_mut() else { continue };
+        let DeValue::Array(rows) = kind.get_mut() else {
+            continue;
+        };
         for row in rows.iter_mut() {
             if let DeValue::Table(fields) = row.get_mut() {
                 fields.remove(CHECKED);
@@ -43,14 +46,24 @@ mod tests {
 
     #[test]
     fn stamps_stay_out_and_everything_else_has_to_be_known() {
-        let rows: TestedRows = read("[[row]]\nsince = \"6.1\"\nchecked = \"unverified\"\n").unwrap();
-        assert_eq!(rows.row.first().unwrap().since, Version::parse("6.1").unwrap());
+        let rows: TestedRows =
+            read("[[row]]\nsince = \"6.1\"\nchecked = \"unverified\"\n").unwrap();
+        assert_eq!(
+            rows.row.first().unwrap().since,
+            Version::parse("6.1").unwrap()
+        );
         for (text, says) in [
             ("[[", "unquoted keys"),
             ("row = 1", "invalid type"),
             ("[[row]]\nsince = \"soon\"", "`soon` is no version"),
-            ("[[row]]\nsince = \"6.1\"\nsurprise = 1", "unknown field `surprise`"),
-            ("[[row]]\nsince = \"6.1\"\n[[surprise]]", "unknown field `surprise`"),
+            (
+                "[[row]]\nsince = \"6.1\"\nsurprise = 1",
+                "unknown field `surprise`",
+            ),
+            (
+                "[[row]]\nsince = \"6.1\"\n[[surprise]]",
+                "unknown field `surprise`",
+            ),
         ] {
             let error = read::<TestedRows>(text).unwrap_err().to_string();
             assert!(error.contains(says), "{text}: {error}");

@@ -1,19 +1,27 @@
-//! Settings of PostgreSQL, MySQL and MariaDB, as data in `rules/tables/servers.toml`, which is compiled in. A row has
-//! its releases, default and values, and the fact that holds it; another table lists the values that lose data. The parts
-//! that may leave a configuration file are in `rules/tables/leaving.toml`.
+//! Settings of PostgreSQL, MySQL and MariaDB, as data in `rules/tables/servers.toml`, which is
+//! compiled in. A row has its releases, default and values, and the fact that holds it; another
+//! table lists the values that lose data. The parts that may leave a configuration file are in
+//! `rules/tables/leaving.toml`.
 //!
-//! The host filters by what may leave, the collectors read by the settings, and rules and advice are checked against
-//! them. A user's table (`--rules`) is never read into either, because a longer list would let secrets out.
+//! The host filters by what may leave, the collectors read by the settings, and rules and advice
+//! are checked against them. A user's table (`--rules`) is never read into either, because a longer
+//! list would let secrets out.
 
 mod leaving;
-mod table;
 mod release;
+mod table;
 mod spelling {
-    //! Sizes and times as PostgreSQL writes them (guc.c): a whole number with the largest unit that leaves one.
+    //! Sizes and times as PostgreSQL writes them (guc.c): a whole number with the largest unit that
+    //! leaves one.
 
     /// A size: `16GB`, `96MB`, `80kB`, and `512` where nothing larger divides it.
     pub fn postgres_size(bytes: u64) -> String {
-        const UNITS: [(u64, &str); 4] = [(1 << 40, "TB"), (1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")];
+        const UNITS: [(u64, &str); 4] = [
+            (1 << 40, "TB"),
+            (1 << 30, "GB"),
+            (1 << 20, "MB"),
+            (1 << 10, "kB"),
+        ];
         let fits = |unit: &u64| bytes > 0 && bytes.is_multiple_of(*unit);
         match UNITS.iter().find(|(unit, _)| fits(unit)) {
             Some((unit, name)) => format!("{}{name}", bytes / unit),
@@ -21,16 +29,23 @@ mod spelling {
         }
     }
 
-    /// A size as an option file of MySQL has it: `4G`, `100M`, `80K`, and `512` where nothing larger divides it.
+    /// A size as an option file of MySQL has it: `4G`, `100M`, `80K`, and `512` where nothing
+    /// larger divides it.
     pub fn mysql_size(bytes: u64) -> String {
         let size = postgres_size(bytes);
-        size.strip_suffix('B').map_or(size.clone(), str::to_uppercase)
+        size.strip_suffix('B')
+            .map_or(size.clone(), str::to_uppercase)
     }
 
     /// A time: `5min`, `90s`, `1d`.
     pub fn postgres_time(micros: f64) -> String {
-        const UNITS: [(f64, &str); 5] =
-            [(86_400e6, "d"), (3600e6, "h"), (60e6, "min"), (1e6, "s"), (1e3, "ms")];
+        const UNITS: [(f64, &str); 5] = [
+            (86_400e6, "d"),
+            (3600e6, "h"),
+            (60e6, "min"),
+            (1e6, "s"),
+            (1e3, "ms"),
+        ];
         let fits = |unit: f64| micros >= unit && (micros / unit).fract() == 0.0;
         match UNITS.iter().find(|(unit, _)| fits(*unit)) {
             Some((unit, name)) => format!("{}{name}", micros / unit),
@@ -65,9 +80,11 @@ pub(crate) use spelling::mysql_size;
 pub use spelling::{postgres_size, postgres_time};
 pub use table::{ChangedBy, Losing, Mysql, OnLinux, Postgres, TEXT, ValueSyntax, value_in};
 
-/// The table of settings, compiled in. If it does not load, which a test excludes, everything in it is unknown.
+/// The table of settings, compiled in. If it does not load, which a test excludes, everything in it
+/// is unknown.
 pub fn servers() -> &'static table::ServerTable {
-    static SERVERS: LazyLock<table::ServerTable> = LazyLock::new(|| rows::read(TEXT).unwrap_or_default());
+    static SERVERS: LazyLock<table::ServerTable> =
+        LazyLock::new(|| rows::read(TEXT).unwrap_or_default());
     &SERVERS
 }
 
@@ -77,8 +94,8 @@ pub fn read_ahead() {
     BEGUN.call_once(|| workers::ahead(|| _ = servers()));
 }
 
-/// What may leave, compiled in. It is a table of its own because each child that reads for somebody parses it. If it does
-/// not load, which a test excludes, nothing may leave.
+/// What may leave, compiled in. It is a table of its own because each child that reads for somebody
+/// parses it. If it does not load, which a test excludes, nothing may leave.
 fn may_leave() -> &'static leaving::LeavingTable {
     static LEAVING: LazyLock<leaving::LeavingTable> =
         LazyLock::new(|| leaving::load(leaving::TEXT).unwrap_or_default());
@@ -88,10 +105,14 @@ fn may_leave() -> &'static leaving::LeavingTable {
 /// The server's program of this name, and the area of its settings; `None` for any other program.
 pub fn program(name: &[u8]) -> Option<(&'static str, Area)> {
     let name = std::str::from_utf8(name).ok()?;
-    may_leave().programs.get_key_value(name).map(|(name, area)| (name.as_str(), *area))
+    may_leave()
+        .programs
+        .get_key_value(name)
+        .map(|(name, area)| (name.as_str(), *area))
 }
 
-/// The areas of the servers that a program of this name may be: all of them where the name is unknown.
+/// The areas of the servers that a program of this name may be: all of them where the name is
+/// unknown.
 pub fn areas_of(name: &[u8]) -> Vec<Area> {
     program(name).map_or_else(|| Area::ALL.to_vec(), |(_, area)| vec![area])
 }
@@ -104,5 +125,8 @@ pub fn leaving(of: Area) -> &'static BTreeMap<String, Leave> {
 
 /// The values of a setting that give up durability, by its name in rules (`pg.fsync`).
 pub fn losing(name: &str) -> Option<&'static Losing> {
-    servers().loses.iter().find(|row| row.names.iter().any(|own| own == name))
+    servers()
+        .loses
+        .iter()
+        .find(|row| row.names.iter().any(|own| own == name))
 }

@@ -1,9 +1,10 @@
-//! The settings that can be advised. Rules name only settings of this list, so that a plan can join advice about one
-//! setting.
+//! The settings that can be advised. Rules name only settings of this list, so that a plan can join
+//! advice about one setting.
 //!
-//! Each setting names the fact with its current value; changing it is left to the user. Rule files resolve a setting's
-//! name once, and it is then held by declaration; code that acts on settings goes by their [`SettingKind`]. A setting
-//! may have no fact with its current value: the options used to create a file system are stored nowhere.
+//! Each setting names the fact with its current value; changing it is left to the user. Rule files
+//! resolve a setting's name once, and it is then held by declaration; code that acts on settings
+//! goes by their [`SettingKind`]. A setting may have no fact with its current value: the options
+//! used to create a file system are stored nowhere.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 mod filesystem;
@@ -13,8 +14,8 @@ mod words;
 use std::fmt;
 
 use SettingKind::{
-    BootOptions, DirectoryFlags, FastCommit, Filesystem, InitDb, MkfsFeatures, MkfsOptions, MountOptions,
-    Mysql, Other, Placement, Postgres, Queue, Scheduler, Trim,
+    BootOptions, DirectoryFlags, FastCommit, Filesystem, InitDb, MkfsFeatures, MkfsOptions,
+    MountOptions, Mysql, Other, Placement, Postgres, Queue, Scheduler, Trim,
 };
 use serde::{Serialize, Serializer};
 
@@ -48,12 +49,17 @@ impl Setting {
     /// Values, or options to add, that give up durability: never without
     /// `Risk::DataLossIfWrong`, whatever a rule says.
     pub fn loses(&self) -> impl Iterator<Item = &'static str> + use<> {
-        let table = servers::losing(self.name).map(|losing| losing.values.as_slice()).unwrap_or_default();
-        self.losing.iter().copied().chain(table.iter().map(String::as_str))
+        let table = servers::losing(self.name)
+            .map(|losing| losing.values.as_slice())
+            .unwrap_or_default();
+        self.losing
+            .iter()
+            .copied()
+            .chain(table.iter().map(String::as_str))
     }
 
-    /// Whether setting these values can lose data. Words of servers are case-insensitive, and numbers count in any
-    /// notation.
+    /// Whether setting these values can lose data. Words of servers are case-insensitive, and
+    /// numbers count in any notation.
     pub fn can_lose(&self, values: &[String]) -> bool {
         let keeping = servers::losing(self.name).and_then(|losing| losing.keeps.as_ref());
         values.iter().any(|value| {
@@ -61,12 +67,16 @@ impl Setting {
                 Shape::One => vec![value.as_str()],
                 Shape::Options => value.split(',').collect(),
             };
-            let mut parts = parts.into_iter().map(|part| (part.trim(), plain(part.trim())));
+            let mut parts = parts
+                .into_iter()
+                .map(|part| (part.trim(), plain(part.trim())));
             parts.any(|(part, plain)| {
                 // A word without a value loses data with one, too.
                 let bare = part.split('=').next().unwrap_or(part);
                 let loses = |word: &&str| {
-                    [part, plain.as_str(), bare].iter().any(|one| word.eq_ignore_ascii_case(one))
+                    [part, plain.as_str(), bare]
+                        .iter()
+                        .any(|one| word.eq_ignore_ascii_case(one))
                 };
                 let keeps = |words: &Vec<String>| words.contains(&plain);
                 self.loses().any(|word| loses(&word)) || keeping.is_some_and(|words| !keeps(words))
@@ -76,7 +86,10 @@ impl Setting {
 
     /// Whether removing these can lose data: a feature whose absence does.
     pub fn can_lose_without(&self, removed: &[String]) -> bool {
-        removed.iter().any(|one| self.loses().any(|word| word.strip_prefix('^') == Some(one.as_str())))
+        removed.iter().any(|one| {
+            self.loses()
+                .any(|word| word.strip_prefix('^') == Some(one.as_str()))
+        })
     }
 
     /// Whether the setting can have this value, as far as its fact tells: an unlisted word is none.
@@ -88,37 +101,52 @@ impl Setting {
             Some(ValueKind::Choice(words)) => any_case(words),
             Some(ValueKind::Count) => plain(value).parse::<u64>().is_ok(),
             Some(ValueKind::Number) => number(value),
-            Some(ValueKind::Bytes | ValueKind::Micros) => {
-                number(value.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end())
-            }
-            Some(ValueKind::Text | ValueKind::Version | ValueKind::List | ValueKind::Choices(_)) | None => {
-                true
-            }
+            Some(ValueKind::Bytes | ValueKind::Micros) => number(
+                value
+                    .trim_end_matches(|c: char| c.is_ascii_alphabetic())
+                    .trim_end(),
+            ),
+            Some(
+                ValueKind::Text | ValueKind::Version | ValueKind::List | ValueKind::Choices(_),
+            )
+            | None => true,
         }
     }
 
     /// A value of it in the syntax of the configuration files of its server.
     pub fn written(&self, value: &Value) -> String {
-        let is_measure =
-            self.kind.area().is_some_and(|area| matches!(area.database().syntax, SettingSyntax::Conf));
+        let is_measure = self
+            .kind
+            .area()
+            .is_some_and(|area| matches!(area.database().syntax, SettingSyntax::Conf));
         match (value, self.current.map(|fact| fact.kind)) {
             (Value::Bool(true), _) => "on".to_owned(),
             (Value::Bool(false), _) => "off".to_owned(),
-            (Value::Whole(bytes), Some(ValueKind::Bytes)) if is_measure => servers::postgres_size(*bytes),
-            (Value::Number(micros), Some(ValueKind::Micros)) if is_measure => servers::postgres_time(*micros),
+            (Value::Whole(bytes), Some(ValueKind::Bytes)) if is_measure => {
+                servers::postgres_size(*bytes)
+            }
+            (Value::Number(micros), Some(ValueKind::Micros)) if is_measure => {
+                servers::postgres_time(*micros)
+            }
             (value, _) => value.to_string(),
         }
     }
 
-    /// A value for people, with its unit: sizes of MySQL as its option files have them, timeouts in milliseconds.
+    /// A value for people, with its unit: sizes of MySQL as its option files have them, timeouts in
+    /// milliseconds.
     pub fn with_unit(&self, value: &str) -> String {
         let bytes = value.parse().ok().filter(|_| {
             self.kind.area() == Some(Area::Mysql)
-                && self.current.is_some_and(|fact| fact.kind == ValueKind::Bytes)
+                && self
+                    .current
+                    .is_some_and(|fact| fact.kind == ValueKind::Bytes)
         });
         match bytes {
             Some(bytes) => servers::mysql_size(bytes),
-            None if self.current.is_some_and(|fact| fact.id == device::IO_TIMEOUT_MS.id()) => {
+            None if self
+                .current
+                .is_some_and(|fact| fact.id == device::IO_TIMEOUT_MS.id()) =>
+            {
                 format!("{value} ms")
             }
             None => value.to_owned(),
@@ -184,7 +212,15 @@ const fn one(
     current: Option<&'static KeyInfo>,
     doc: &'static str,
 ) -> Setting {
-    Setting { name, kind, doc, shape: Shape::One, scope, current, losing: &[] }
+    Setting {
+        name,
+        kind,
+        doc,
+        shape: Shape::One,
+        scope,
+        current,
+        losing: &[],
+    }
 }
 
 const fn options(
@@ -194,7 +230,10 @@ const fn options(
     current: Option<&'static KeyInfo>,
     doc: &'static str,
 ) -> Setting {
-    Setting { shape: Shape::Options, ..one(name, kind, scope, current, doc) }
+    Setting {
+        shape: Shape::Options,
+        ..one(name, kind, scope, current, doc)
+    }
 }
 
 const fn server(
@@ -208,10 +247,24 @@ const fn server(
 
 /// Every setting, by area.
 pub const ALL: &[Setting] = &[
-    one("filesystem", Filesystem, Scope::Mount, Some(&mount::FSTYPE.info), "The file system type.")
-        .losing(&["tmpfs", "ramfs", "ext2", "overlay", "vfat", "exfat", "msdos"]),
-    options("mkfs.options", MkfsOptions, Scope::Mount, None, "Options to make the file system with.")
-        .losing(&["-O ^has_journal"]),
+    one(
+        "filesystem",
+        Filesystem,
+        Scope::Mount,
+        Some(&mount::FSTYPE.info),
+        "The file system type.",
+    )
+    .losing(&[
+        "tmpfs", "ramfs", "ext2", "overlay", "vfat", "exfat", "msdos",
+    ]),
+    options(
+        "mkfs.options",
+        MkfsOptions,
+        Scope::Mount,
+        None,
+        "Options to make the file system with.",
+    )
+    .losing(&["-O ^has_journal"]),
     options(
         "mkfs.features",
         MkfsFeatures,
@@ -293,8 +346,14 @@ pub const ALL: &[Setting] = &[
         Some(&mount::TRIMMED.info),
         "What tells the device which blocks are free, and when.",
     ),
-    one("zfs.sync", Other, Scope::Mount, Some(&mount::ZFS_SYNC.info), "Whether a ZFS dataset obeys flushes.")
-        .losing(&["disabled"]),
+    one(
+        "zfs.sync",
+        Other,
+        Scope::Mount,
+        Some(&mount::ZFS_SYNC.info),
+        "Whether a ZFS dataset obeys flushes.",
+    )
+    .losing(&["disabled"]),
     one(
         "zfs.recordsize",
         Other,
@@ -317,7 +376,13 @@ pub const ALL: &[Setting] = &[
         Some(&kernel::DIRTY_BACKGROUND.info),
         "Unwritten data at which the kernel begins to write in the background.",
     ),
-    one("swap.placement", Other, Scope::Target, Some(&target::SWAP_BESIDE.info), "On which disks swap lies."),
+    one(
+        "swap.placement",
+        Other,
+        Scope::Target,
+        Some(&target::SWAP_BESIDE.info),
+        "On which disks swap lies.",
+    ),
     one(
         "database.placement",
         Placement,
@@ -331,7 +396,12 @@ pub const ALL: &[Setting] = &[
         &postgres::WAL_SYNC_METHOD.info,
         "How PostgreSQL asks for its WAL to be on disk.",
     ),
-    server("pg.fsync", Postgres, &postgres::FSYNC.info, "Whether PostgreSQL flushes at all."),
+    server(
+        "pg.fsync",
+        Postgres,
+        &postgres::FSYNC.info,
+        "Whether PostgreSQL flushes at all.",
+    ),
     server(
         "pg.synchronous_commit",
         Postgres,
@@ -546,7 +616,11 @@ pub const ALL: &[Setting] = &[
 
 /// The setting whose value a fact holds.
 pub fn of<T>(fact: &Key<T>) -> Option<&'static Setting> {
-    ALL.iter().find(|setting| setting.current.is_some_and(|current| current.name == fact.name()))
+    ALL.iter().find(|setting| {
+        setting
+            .current
+            .is_some_and(|current| current.name == fact.name())
+    })
 }
 
 /// The setting of this name.
@@ -561,14 +635,23 @@ mod tests {
     #[test]
     fn kinds_are_as_names_say() {
         for setting in ALL {
-            assert_eq!(crate::facts::area(setting.name), setting.kind.area(), "{}", setting.name);
+            assert_eq!(
+                crate::facts::area(setting.name),
+                setting.kind.area(),
+                "{}",
+                setting.name
+            );
             let area = match setting.kind {
                 Postgres | InitDb | Mysql => continue,
                 Scheduler | Queue => "block",
                 MkfsOptions | MkfsFeatures => "mkfs",
-                Filesystem | MountOptions | BootOptions | FastCommit | DirectoryFlags | Trim | Placement
-                | Other => {
-                    assert!(!["block.", "mkfs."].iter().any(|area| setting.name.starts_with(area)));
+                Filesystem | MountOptions | BootOptions | FastCommit | DirectoryFlags | Trim
+                | Placement | Other => {
+                    assert!(
+                        !["block.", "mkfs."]
+                            .iter()
+                            .any(|area| setting.name.starts_with(area))
+                    );
                     continue;
                 }
             };
@@ -580,13 +663,24 @@ mod tests {
     fn names_are_unique_and_current_values_are_facts() {
         let mut seen = std::collections::BTreeSet::new();
         for name in servers::servers().loses.iter().flat_map(|row| &row.names) {
-            assert!(find(name).is_some_and(|setting| setting.loses().next().is_some()), "{name}");
+            assert!(
+                find(name).is_some_and(|setting| setting.loses().next().is_some()),
+                "{name}"
+            );
         }
         for setting in ALL {
             assert!(seen.insert(setting.name), "{} twice", setting.name);
-            assert!(setting.doc.ends_with('.'), "{}: a sentence, please", setting.name);
+            assert!(
+                setting.doc.ends_with('.'),
+                "{}: a sentence, please",
+                setting.name
+            );
             if let Some(fact) = setting.current {
-                assert!(crate::facts::catalog::find(fact.name).is_some(), "{}", fact.name);
+                assert!(
+                    crate::facts::catalog::find(fact.name).is_some(),
+                    "{}",
+                    fact.name
+                );
             }
         }
     }

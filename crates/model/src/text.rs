@@ -1,8 +1,9 @@
 //! Text from the machine made safe for display, and numbers in readable form.
 //!
-//! Users choose device models, mount points and file names. Control characters, 8-bit controls and bidirectional
-//! overrides are therefore escaped where bytes become facts ([`safe`]), reversibly ([`raw`]), so two different names never
-//! look the same. What was forgotten there is escaped where facts are kept and where documents are written ([`escape`]).
+//! Users choose device models, mount points and file names. Control characters, 8-bit controls and
+//! bidirectional overrides are therefore escaped where bytes become facts ([`safe`]), reversibly
+//! ([`raw`]), so two different names never look the same. What was forgotten there is escaped where
+//! facts are kept and where documents are written ([`escape`]).
 
 pub mod json {
     //! The JSON document in what a tool prints: complaints may stand before and behind it.
@@ -28,9 +29,11 @@ pub mod json {
 
         #[test]
         fn complaints_stand_before_and_behind_the_document() {
-            for (answer, behind) in
-                [("{\"a\": 1}", ""), ("warning: old\n{\"a\": 1}\n", "\n"), ("{\"a\": 1} {\"b\"", " {\"b\"")]
-            {
+            for (answer, behind) in [
+                ("{\"a\": 1}", ""),
+                ("warning: old\n{\"a\": 1}\n", "\n"),
+                ("{\"a\": 1} {\"b\"", " {\"b\""),
+            ] {
                 assert_eq!(
                     first(answer.as_bytes()),
                     Some((json!({ "a": 1 }), behind.as_bytes())),
@@ -89,25 +92,35 @@ pub mod suggest {
     /// `did you mean …?` for a word near enough, otherwise the list of known words.
     pub fn or_list<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
         let known: Vec<&str> = known.into_iter().collect();
-        did_you_mean(word, known.iter().copied()).or_else(|| Some(format!("one of: {}", known.join(", "))))
+        did_you_mean(word, known.iter().copied())
+            .or_else(|| Some(format!("one of: {}", known.join(", "))))
     }
 
     /// `did you mean …?` for a word near enough.
-    pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
-        let near = known.into_iter().map(|one| (distance(word, one), one)).min_by_key(|near| near.0)?;
+    pub fn did_you_mean<'a>(
+        word: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Option<String> {
+        let near = known
+            .into_iter()
+            .map(|one| (distance(word, one), one))
+            .min_by_key(|near| near.0)?;
         let enough = (word.chars().count().max(near.1.chars().count()) / 3).max(1);
         (near.0 <= enough).then(|| format!("did you mean `{}`?", near.1))
     }
 
-    /// The number of letters that must be changed, added, removed or swapped with their neighbour (optimal string
-    /// alignment), of the first letters of both.
+    /// The number of letters that must be changed, added, removed or swapped with their neighbour
+    /// (optimal string alignment), of the first letters of both.
     pub fn distance(a: &str, b: &str) -> usize {
         strsim::osa_distance(beginning(a), beginning(b))
     }
 
     /// As much of a word as is compared: a stranger's may be as long as he likes.
     fn beginning(word: &str) -> &str {
-        word.char_indices().nth(MOST_LETTERS).and_then(|(end, _)| word.get(..end)).unwrap_or(word)
+        word.char_indices()
+            .nth(MOST_LETTERS)
+            .and_then(|(end, _)| word.get(..end))
+            .unwrap_or(word)
     }
 
     #[cfg(test)]
@@ -132,7 +145,10 @@ pub mod suggest {
                 did_you_mean("kernel.verson", known).as_deref(),
                 Some("did you mean `kernel.version`?")
             );
-            assert_eq!(did_you_mean("iz", ["is", "in"]).as_deref(), Some("did you mean `is`?"));
+            assert_eq!(
+                did_you_mean("iz", ["is", "in"]).as_deref(),
+                Some("did you mean `is`?")
+            );
             assert_eq!(did_you_mean("colour", known), None);
         }
     }
@@ -146,7 +162,11 @@ pub mod bars {
 
     /// A share of the whole as a place from 0 to `last`; what lies outside is at the edge.
     pub fn cell(share: f64, last: usize) -> usize {
-        let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+        let share = if share.is_finite() {
+            share.clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -158,11 +178,14 @@ pub mod bars {
 
     /// A share of the greatest height.
     pub fn height(share: f64) -> char {
-        HEIGHTS.get(cell(share, HEIGHTS.len() - 1)).copied().unwrap_or('█')
+        HEIGHTS
+            .get(cell(share, HEIGHTS.len() - 1))
+            .copied()
+            .unwrap_or('█')
     }
 
-    /// An interval by the shares of the field at which its lower end, its middle and its upper end stand: `├──●──┤`; what lies
-    /// outside is an arrow at the edge.
+    /// An interval by the shares of the field at which its lower end, its middle and its upper end
+    /// stand: `├──●──┤`; what lies outside is an arrow at the edge.
     pub fn interval([low, at, high]: [f64; 3], columns: usize) -> String {
         let place = |share: f64, mark| {
             let mark = match share {
@@ -199,12 +222,14 @@ pub fn first_of<S: AsRef<str>>(names: &[S], most: usize) -> String {
     }
 }
 
-/// Makes bytes safe for any terminal: printable UTF-8 stays, everything else becomes `\xNN` or `\u{NNNN}`, and a
-/// backslash is doubled so that [`raw`] can undo it.
+/// Makes bytes safe for any terminal: printable UTF-8 stays, everything else becomes `\xNN` or
+/// `\u{NNNN}`, and a backslash is doubled so that [`raw`] can undo it.
 pub fn safe(bytes: &[u8]) -> String {
     // Nearly all of what a machine says, and a large one says it a million times.
     if let Ok(text) = str::from_utf8(bytes)
-        && text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\\')
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b' '..=b'~') && byte != b'\\')
     {
         return text.to_owned();
     }
@@ -233,8 +258,9 @@ fn push_safe(out: &mut String, c: char) {
     }
 }
 
-/// Characters that change how a terminal shows others, or that nobody sees, so that two names would look alike: controls,
-/// separators and blanks other than the space, and what Unicode calls `Cf` or `Default_Ignorable_Code_Point` (Unicode 16).
+/// Characters that change how a terminal shows others, or that nobody sees, so that two names would
+/// look alike: controls, separators and blanks other than the space, and what Unicode calls `Cf` or
+/// `Default_Ignorable_Code_Point` (Unicode 16).
 pub fn is_treacherous(c: char) -> bool {
     c.is_control()
         || (c != ' ' && c.is_whitespace())
@@ -272,7 +298,10 @@ fn unescape(text: &str) -> (Vec<u8>, usize) {
     if let Some(byte) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
         return (vec![byte], 4);
     }
-    let code = body.strip_prefix("u{").and_then(|hex| hex.split_once('}')).map(|(hex, _)| hex);
+    let code = body
+        .strip_prefix("u{")
+        .and_then(|hex| hex.split_once('}'))
+        .map(|(hex, _)| hex);
     if let Some((code, c)) =
         code.and_then(|hex| Some((hex, char::from_u32(u32::from_str_radix(hex, 16).ok()?)?)))
     {
@@ -331,9 +360,13 @@ pub fn latency(median_us: f64, low_us: f64, high_us: f64, p99_us: Option<f64>) -
     let (median, low, high) = (micros(median_us), micros(low_us), micros(high_us));
     let unit = median.split_once(' ').map_or("", |(_, unit)| unit);
     let number = |of: &str| of.strip_suffix(unit)?.strip_suffix(' ').map(str::to_owned);
-    let interval = number(&low).zip(number(&high)).map(|(low, high)| format!("{low}–{high}"));
+    let interval = number(&low)
+        .zip(number(&high))
+        .map(|(low, high)| format!("{low}–{high}"));
     let interval = interval.unwrap_or_else(|| format!("{low} – {high}"));
-    let tail = p99_us.map(|p99| format!(", p99 {}", micros(p99))).unwrap_or_default();
+    let tail = p99_us
+        .map(|p99| format!(", p99 {}", micros(p99)))
+        .unwrap_or_default();
     format!("{median} median ({interval}){tail}")
 }
 
@@ -366,7 +399,11 @@ pub fn grouped(count: u64) -> String {
 
 /// A figure rounded to a whole number, [`grouped`]; negative values and NaN become 0.
 pub fn rounded(figure: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the ends are cut, as said")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the ends are cut, as said"
+    )]
     let count = figure.round() as u64;
     grouped(count)
 }
@@ -374,16 +411,19 @@ pub fn rounded(figure: f64) -> String {
 /// The system's message, without the number of the error.
 pub fn error_words(error: &io::Error) -> String {
     let words = error.to_string();
-    words.split_once(" (os error ").map_or(words.clone(), |(before, _)| before.to_owned())
+    words
+        .split_once(" (os error ")
+        .map_or(words.clone(), |(before, _)| before.to_owned())
 }
 
-/// Text in which every treacherous character is escaped, and backslashes stay single: text that was made safe passes
-/// unchanged.
+/// Text in which every treacherous character is escaped, and backslashes stay single: text that was
+/// made safe passes unchanged.
 pub fn escape(text: &str) -> Cow<'_, str> {
     escape_but(text, |_| false)
 }
 
-/// A document or message of several lines, escaped like [`escape`] but for line feeds, and for the tabs of captures.
+/// A document or message of several lines, escaped like [`escape`] but for line feeds, and for the
+/// tabs of captures.
 pub fn escape_lines(document: &str) -> Cow<'_, str> {
     escape_but(document, |c| matches!(c, '\n' | '\t'))
 }
@@ -403,18 +443,26 @@ fn escape_but(text: &str, stays: fn(char) -> bool) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c == '\\' || is_inert(c) { out.push(c) } else { push_safe(&mut out, c) }
+        if c == '\\' || is_inert(c) {
+            out.push(c);
+        } else {
+            push_safe(&mut out, c);
+        }
     }
     Cow::Owned(out)
 }
 
-/// An encoded name of at most `longest` bytes, which is ASCII. Of a longer one the beginning stays, with a mark and the hash
-/// (FNV-1a) of what was encoded, so that two names stay apart.
+/// An encoded name of at most `longest` bytes, which is ASCII. Of a longer one the beginning stays,
+/// with a mark and the hash (FNV-1a) of what was encoded, so that two names stay apart.
 pub fn cut_apart(encoded: String, longest: usize, mark: &str, of: &[u8]) -> String {
     match encoded.get(..longest) {
         Some(beginning) if encoded.len() > longest => {
-            let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-            format!("{beginning}{mark}{:016x}", of.iter().fold(0xcbf2_9ce4_8422_2325, step))
+            let step =
+                |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+            format!(
+                "{beginning}{mark}{:016x}",
+                of.iter().fold(0xcbf2_9ce4_8422_2325, step)
+            )
         }
         _ => encoded,
     }
@@ -476,8 +524,14 @@ mod tests {
 
     #[test]
     fn errors_of_the_system_are_words() {
-        assert_eq!(error_words(&io::Error::from_raw_os_error(2)), "No such file or directory");
-        assert_eq!(error_words(&io::Error::other("it is raining")), "it is raining");
+        assert_eq!(
+            error_words(&io::Error::from_raw_os_error(2)),
+            "No such file or directory"
+        );
+        assert_eq!(
+            error_words(&io::Error::other("it is raining")),
+            "it is raining"
+        );
     }
 
     #[test]

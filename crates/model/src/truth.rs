@@ -1,7 +1,8 @@
-//! Three-valued logic (Kleene, *Introduction to Metamathematics*, 1952, §64): the result of a condition over facts.
+//! Three-valued logic (Kleene, *Introduction to Metamathematics*, 1952, §64): the result of a
+//! condition over facts.
 //!
-//! This module knows nothing of facts or rules. An empty *every* is unknown, not true, because a stack without leaves
-//! is a stack that could not be read.
+//! This module knows nothing of facts or rules. An empty *every* is unknown, not true, because a
+//! stack without leaves is a stack that could not be read.
 
 use std::ops::Not;
 
@@ -43,7 +44,11 @@ impl Truth {
         Self::joined(of, Self::or, Self::True)
     }
 
-    fn joined(of: impl IntoIterator<Item = Self>, join: fn(Self, Self) -> Self, settles: Self) -> Self {
+    fn joined(
+        of: impl IntoIterator<Item = Self>,
+        join: fn(Self, Self) -> Self,
+        settles: Self,
+    ) -> Self {
         let mut whole = None;
         for one in of {
             let so_far = whole.map_or(one, |before| join(before, one));
@@ -113,7 +118,9 @@ mod tests {
         // Replacing an unknown operand by either value must keep an answer that was already known.
         for a in ALL {
             for known in [True, False] {
-                for (before, after) in [(a.and(Unknown), a.and(known)), (a.or(Unknown), a.or(known))] {
+                for (before, after) in
+                    [(a.and(Unknown), a.and(known)), (a.or(Unknown), a.or(known))]
+                {
                     assert!(before == Unknown || before == after, "{a:?} {known:?}");
                 }
             }

@@ -1,9 +1,10 @@
 //! Version numbers as kernels, file system tools and servers print them.
 //!
-//! The numbers are compared, and `-rcN`, `betaN` and `devel` precede their release. The rest is a *vendor tail*, which
-//! is kept and shown but not compared, except for the builds of one vendor on request. Every published crate treats
-//! some vendor tail as a pre-release. Enterprise kernels backport features, which the number does not show;
-//! [`Version::backports`] then turns "below" into unknown.
+//! The numbers are compared, and `-rcN`, `betaN` and `devel` precede their release. The rest is a
+//! *vendor tail*, which is kept and shown but not compared, except for the builds of one vendor on
+//! request. Every published crate treats some vendor tail as a pre-release. Enterprise kernels
+//! backport features, which the number does not show; [`Version::backports`] then turns "below"
+//! into unknown.
 
 mod range;
 
@@ -32,7 +33,8 @@ struct VersionComponents {
     built: Option<Date>,
 }
 
-/// The stage before a release, in ascending order: PostgreSQL's `devel`, then its betas, then candidates.
+/// The stage before a release, in ascending order: PostgreSQL's `devel`, then its betas, then
+/// candidates.
 #[derive(Clone, Debug)]
 struct Before {
     stage: usize,
@@ -46,14 +48,23 @@ const STAGES: [&[&str]; 3] = [&["devel"], &["beta"], &["-rc", "rc"]];
 impl Before {
     /// The version at the beginning of the text, and the rest.
     fn parse(text: &str) -> Option<(Self, &str)> {
-        let marks =
-            STAGES.iter().enumerate().flat_map(|(stage, marks)| marks.iter().map(move |mark| (stage, mark)));
+        let marks = STAGES
+            .iter()
+            .enumerate()
+            .flat_map(|(stage, marks)| marks.iter().map(move |mark| (stage, mark)));
         marks.into_iter().find_map(|(stage, mark)| {
             let after = text.strip_prefix(mark)?;
             let digits = after.bytes().take_while(u8::is_ascii_digit).count();
             let (written, rest) = text.split_at_checked(mark.len() + digits)?;
             let number = after.get(..digits)?.parse().unwrap_or(0);
-            Some((Self { stage, number, written: written.to_owned() }, rest))
+            Some((
+                Self {
+                    stage,
+                    number,
+                    written: written.to_owned(),
+                },
+                rest,
+            ))
         })
     }
 
@@ -62,21 +73,33 @@ impl Before {
     }
 }
 
-/// Whether a text is a release as uname(1) and tools print it. It has at least two numbers, followed by nothing, a
-/// candidate, or a vendor's tail: printable ASCII without blanks that begins with `-`, `+` or `~`, or as `.el9` does.
+/// Whether a text is a release as uname(1) and tools print it. It has at least two numbers,
+/// followed by nothing, a candidate, or a vendor's tail: printable ASCII without blanks that begins
+/// with `-`, `+` or `~`, or as `.el9` does.
 pub fn is_release(text: &str) -> bool {
-    let digits = text.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let digits = text
+        .bytes()
+        .take_while(|b| b.is_ascii_digit() || *b == b'.')
+        .count();
     // The point of `.el9` belongs to the tail.
-    let end = text.get(..digits).map(|start| start.strip_suffix('.').unwrap_or(start).len());
-    let Some((numbers, tail)) = end.and_then(|end| text.split_at_checked(end)) else { return false };
+    let end = text
+        .get(..digits)
+        .map(|start| start.strip_suffix('.').unwrap_or(start).len());
+    let Some((numbers, tail)) = end.and_then(|end| text.split_at_checked(end)) else {
+        return false;
+    };
     let is_number = |part: &str| !part.is_empty() && part.len() <= 9;
-    let begins =
-        |mark: char| tail.strip_prefix(mark).is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
+    let begins = |mark: char| {
+        tail.strip_prefix(mark)
+            .is_some_and(|rest| rest.starts_with(char::is_alphanumeric))
+    };
     // A tree with changes of its own ends in a plus.
     let is_tail = tail.is_empty()
         || tail == "+"
         || ['-', '+', '~'].into_iter().any(begins)
-        || tail.strip_prefix('.').is_some_and(|rest| rest.starts_with(char::is_alphabetic));
+        || tail
+            .strip_prefix('.')
+            .is_some_and(|rest| rest.starts_with(char::is_alphabetic));
     numbers.contains('.')
         && numbers.split('.').all(is_number)
         && is_tail
@@ -92,8 +115,9 @@ impl TryFrom<String> for Version {
 }
 
 impl Version {
-    /// Reads a version at the start of the text: `6.1.0-28-amd64`, `6.18-rc3`, `1.46.5-2ubuntu1`, `16.4 (Debian)`,
-    /// `v6.2`. `None` when it starts with no number, or holds more than printable ASCII.
+    /// Reads a version at the start of the text: `6.1.0-28-amd64`, `6.18-rc3`, `1.46.5-2ubuntu1`,
+    /// `16.4 (Debian)`, `v6.2`. `None` when it starts with no number, or holds more than printable
+    /// ASCII.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let mut rest = text.strip_prefix('v').unwrap_or(text);
@@ -113,13 +137,23 @@ impl Version {
             None => (None, rest),
         };
         let tail = rest.trim_end().to_owned();
-        if !tail.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        if !tail
+            .bytes()
+            .all(|byte| byte == b' ' || byte.is_ascii_graphic())
+        {
             return None;
         }
-        Some(Self(Box::new(VersionComponents { numbers, before, tail, backports: false, built: None })))
+        Some(Self(Box::new(VersionComponents {
+            numbers,
+            before,
+            tail,
+            backports: false,
+            built: None,
+        })))
     }
 
-    /// Marks a kernel whose vendor backports features and fixes, so that "below" cannot be concluded from the number.
+    /// Marks a kernel whose vendor backports features and fixes, so that "below" cannot be
+    /// concluded from the number.
     #[must_use]
     pub fn with_backports(mut self, backports: bool) -> Self {
         self.0.backports = backports;
@@ -143,8 +177,9 @@ impl Version {
         self.0.built.is_some()
     }
 
-    /// Whether a packager may hold fixes that the numbers do not show: a vendor backports, or the stable level is a zero
-    /// before a tail (`6.1.0-28-amd64`). A level that was read elsewhere stands before the release in brackets.
+    /// Whether a packager may hold fixes that the numbers do not show: a vendor backports, or the
+    /// stable level is a zero before a tail (`6.1.0-28-amd64`). A level that was read elsewhere
+    /// stands before the release in brackets.
     fn hides_level(&self) -> bool {
         let tail = self.tail();
         self.0.backports || (!tail.is_empty() && !tail.starts_with('(') && self.number(2) == 0)
@@ -157,7 +192,12 @@ impl Version {
 
     /// The numbers alone, such as `6.1.0`.
     pub fn base(&self) -> String {
-        self.0.numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
+        self.0
+            .numbers
+            .iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join(".")
     }
 
     /// The n-th number; 0 where the version is shorter.
@@ -170,7 +210,8 @@ impl Version {
         self.0.numbers.len()
     }
 
-    /// At or above the other: true by number; below it false, or unknown where the vendor backports.
+    /// At or above the other: true by number; below it false, or unknown where the vendor
+    /// backports.
     pub fn at_least(&self, other: &Self) -> Truth {
         match (self.cmp(other) != Ordering::Less, self.0.backports) {
             (true, _) => Truth::True,
@@ -179,11 +220,17 @@ impl Version {
         }
     }
 
-    /// The vendor's build in the tail, and the vendor: `427.13.1` and `el9` of `5.14.0-427.13.1.el9_4.x86_64`, `1021`
-    /// and `aws` of `6.8.0-1021-aws`. `None` for a tail that does not begin with a number, or has no vendor after it.
+    /// The vendor's build in the tail, and the vendor: `427.13.1` and `el9` of
+    /// `5.14.0-427.13.1.el9_4.x86_64`, `1021` and `aws` of `6.8.0-1021-aws`. `None` for a tail that
+    /// does not begin with a number, or has no vendor after it.
     pub fn build(&self) -> Option<(Vec<u64>, &str)> {
         let mut numbers = Vec::new();
-        for part in self.0.tail.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()) {
+        for part in self
+            .0
+            .tail
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .filter(|part| !part.is_empty())
+        {
             let digits = part.bytes().take_while(u8::is_ascii_digit).count();
             let (number, name) = part.split_at_checked(digits)?;
             if !number.is_empty() {
@@ -196,8 +243,8 @@ impl Version {
         None
     }
 
-    /// At or above a build of the same vendor: by version, then by build number. Unknown for another vendor's version,
-    /// because builds are numbered differently.
+    /// At or above a build of the same vendor: by version, then by build number. Unknown for
+    /// another vendor's version, because builds are numbered differently.
     pub fn build_at_least(&self, other: &Self) -> Truth {
         match (self.build(), other.build()) {
             (Some((mine, my_vendor)), Some((least, vendor))) if my_vendor == vendor => {
@@ -207,16 +254,20 @@ impl Version {
         }
     }
 
-    /// Has a fix that landed in each of these lines (`["6.12", "6.6.54", "6.1.112"]`): a bug fix is not a threshold.
-    /// The highest line is the mainline release, from which on everything has it; a listed stable line has it from its
-    /// number on; an unlisted line, and any vendor kernel below mainline, is unknown.
+    /// Has a fix that landed in each of these lines (`["6.12", "6.6.54", "6.1.112"]`): a bug fix is
+    /// not a threshold. The highest line is the mainline release, from which on everything has it;
+    /// a listed stable line has it from its number on; an unlisted line, and any vendor kernel
+    /// below mainline, is unknown.
     pub fn has_fix(&self, fixed_in: &[Self]) -> Truth {
-        let Some(mainline) = fixed_in.iter().max() else { return Truth::Unknown };
+        let Some(mainline) = fixed_in.iter().max() else {
+            return Truth::Unknown;
+        };
         if self >= mainline {
             return Truth::True;
         }
-        let same_line =
-            |v: &&Self| v.depth() > 2 && v.number(0) == self.number(0) && v.number(1) == self.number(1);
+        let same_line = |v: &&Self| {
+            v.depth() > 2 && v.number(0) == self.number(0) && v.number(1) == self.number(1)
+        };
         match fixed_in.iter().find(same_line) {
             Some(fix) if self >= fix => Truth::True,
             Some(_) if !self.hides_level() => Truth::False,
@@ -243,11 +294,13 @@ impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         let depth = self.depth().max(other.depth());
         let numbers = (0..depth).map(|i| self.number(i).cmp(&other.number(i)));
-        numbers.fold(Ordering::Equal, Ordering::then).then_with(|| match (&self.0.before, &other.0.before) {
-            (None, None) => Ordering::Equal,
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(a), Some(b)) => a.rank().cmp(&b.rank()),
+        numbers.fold(Ordering::Equal, Ordering::then).then_with(|| {
+            match (&self.0.before, &other.0.before) {
+                (None, None) => Ordering::Equal,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(a), Some(b)) => a.rank().cmp(&b.rank()),
+            }
         })
     }
 }
@@ -307,7 +360,13 @@ mod tests {
 
     #[test]
     fn printing_keeps_what_was_read() {
-        for text in ["4.18.0-553.el8_10.x86_64", "6.18-rc3", "19beta3", "19devel", "16.4 (Debian 16.4-1)"] {
+        for text in [
+            "4.18.0-553.el8_10.x86_64",
+            "6.18-rc3",
+            "19beta3",
+            "19devel",
+            "16.4 (Debian 16.4-1)",
+        ] {
             assert_eq!(v(text).to_string(), text);
         }
     }
@@ -324,22 +383,46 @@ mod tests {
     fn builds_are_compared_with_those_of_the_same_vendor_only() {
         for (version, least, expect) in [
             ("5.14.0-427.el9", "5.14.0-427.el9", Truth::True),
-            ("5.14.0-427.13.1.el9_4.x86_64", "5.14.0-427.el9", Truth::True),
-            ("5.14.0-362.24.1.el9_3.x86_64", "5.14.0-427.el9", Truth::False),
+            (
+                "5.14.0-427.13.1.el9_4.x86_64",
+                "5.14.0-427.el9",
+                Truth::True,
+            ),
+            (
+                "5.14.0-362.24.1.el9_3.x86_64",
+                "5.14.0-427.el9",
+                Truth::False,
+            ),
             ("5.14.0-427.el9.x86_64", "5.14.0-427.13.1.el9", Truth::False),
             ("4.18.0-553.el8_10.x86_64", "5.14.0-427.el9", Truth::Unknown),
             ("6.8.0-1021-aws", "6.8.0-1009-aws", Truth::True),
             ("6.8.0-1008-aws", "6.8.0-1009-aws", Truth::False),
             ("6.5.0-1023-aws", "6.8.0-1009-aws", Truth::False),
             ("6.8.0-50-generic", "6.8.0-1009-aws", Truth::Unknown),
-            ("5.15.0-200.131.27.el8uek.x86_64", "5.15.0-200.el8uek", Truth::True),
-            ("6.4.0-150600.23.14-default", "6.4.0-150600.23.7-default", Truth::True),
-            ("5.10.215-203.850.amzn2.x86_64", "5.10.215-203.amzn2", Truth::True),
+            (
+                "5.15.0-200.131.27.el8uek.x86_64",
+                "5.15.0-200.el8uek",
+                Truth::True,
+            ),
+            (
+                "6.4.0-150600.23.14-default",
+                "6.4.0-150600.23.7-default",
+                Truth::True,
+            ),
+            (
+                "5.10.215-203.850.amzn2.x86_64",
+                "5.10.215-203.amzn2",
+                Truth::True,
+            ),
             ("6.1.0-28-amd64", "6.1.0-9-amd64", Truth::True),
             ("6.12.4", "5.14.0-427.el9", Truth::Unknown),
             ("5.14.0-rc3", "5.14.0-427.el9", Truth::Unknown),
         ] {
-            assert_eq!(v(version).build_at_least(&v(least)), expect, "{version} against {least}");
+            assert_eq!(
+                v(version).build_at_least(&v(least)),
+                expect,
+                "{version} against {least}"
+            );
         }
         assert_eq!(v("6.8").build(), None);
         assert_eq!(v("6.8.0-generic").build(), None);
@@ -366,7 +449,11 @@ mod tests {
     fn written() -> impl Strategy<Value = String> {
         let numbers = prop::collection::vec(0u64..30, 1..5);
         let before = prop::sample::select(vec!["", "-rc1", "-rc10", "rc2", "beta3", "devel"]);
-        let tail = prop_oneof![Just(String::new()), "[-+~_][a-z0-9._~+-]{0,12}", " \\([ -~]{0,12}\\)"];
+        let tail = prop_oneof![
+            Just(String::new()),
+            "[-+~_][a-z0-9._~+-]{0,12}",
+            " \\([ -~]{0,12}\\)"
+        ];
         (numbers, before, tail).prop_map(|(numbers, before, tail)| {
             let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
             format!("{}{before}{tail}", numbers.join("."))

@@ -1,7 +1,7 @@
 //! One piece of work on many things, on all processors at once.
 //!
-//! This module knows nothing of the work. Results come in the order of the things, so that no output depends on the
-//! number of processors. Work on a few things is done in the calling thread.
+//! This module knows nothing of the work. Results come in the order of the things, so that no
+//! output depends on the number of processors. Work on a few things is done in the calling thread.
 
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,21 +9,34 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Builder, ScopedJoinHandle};
 
-/// The number of things below which no thread is started: starting one takes as long as reading some dozens of files.
+/// The number of things below which no thread is started: starting one takes as long as reading
+/// some dozens of files.
 const WORTH_A_THREAD: usize = 64;
 
-/// The average number of pieces per processor: enough that one slow piece does not leave the others idle.
+/// The average number of pieces per processor: enough that one slow piece does not leave the others
+/// idle.
 const PIECES_EACH: usize = 8;
 
-/// The results of working on pieces of these things; concatenated, they equal the results of working on the whole.
-pub fn in_pieces<'t, T: Sync, R: Send>(things: &'t [T], work: impl Fn(&'t [T]) -> R + Sync) -> Vec<R> {
+/// The results of working on pieces of these things; concatenated, they equal the results of
+/// working on the whole.
+pub fn in_pieces<'t, T: Sync, R: Send>(
+    things: &'t [T],
+    work: impl Fn(&'t [T]) -> R + Sync,
+) -> Vec<R> {
     let worth = things.len() / WORTH_A_THREAD;
-    // Counting processors reads a dozen files of control groups, so it is not done for a few things.
-    let threads = if worth > 1 { worth.min(processors()) } else { 1 };
+    // Counting processors reads a dozen files of control groups, so it is not done for a few
+    // things.
+    let threads = if worth > 1 {
+        worth.min(processors())
+    } else {
+        1
+    };
     if threads == 1 {
         return vec![work(things)];
     }
-    let pieces: Vec<&[T]> = things.chunks(things.len().div_ceil(threads * PIECES_EACH)).collect();
+    let pieces: Vec<&[T]> = things
+        .chunks(things.len().div_ceil(threads * PIECES_EACH))
+        .collect();
     let next = AtomicUsize::new(0);
     let take = || {
         let mut done = Vec::new();
@@ -37,8 +50,9 @@ pub fn in_pieces<'t, T: Sync, R: Send>(things: &'t [T], work: impl Fn(&'t [T]) -
     };
     let mut done = thread::scope(|scope| {
         // If no more threads can be started, fewer work.
-        let others: Vec<_> =
-            (1..threads).filter_map(|_| Builder::new().spawn_scoped(scope, take).ok()).collect();
+        let others: Vec<_> = (1..threads)
+            .filter_map(|_| Builder::new().spawn_scoped(scope, take).ok())
+            .collect();
         let mut done = take();
         for other in others {
             done.extend(other.join().unwrap_or_else(|cause| resume_unwind(cause)));
@@ -49,8 +63,8 @@ pub fn in_pieces<'t, T: Sync, R: Send>(things: &'t [T], work: impl Fn(&'t [T]) -
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The results of two independent pieces of work: the second is done by another thread, or after the first where no
-/// thread can be started.
+/// The results of two independent pieces of work: the second is done by another thread, or after
+/// the first where no thread can be started.
 pub fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
     thread::scope(|scope| {
         let other = Builder::new().spawn_scoped(scope, &there);
@@ -63,7 +77,8 @@ pub fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync
     })
 }
 
-/// The same where the work here is begun first, even if all processors are busy: it starts a program, and the rest can wait.
+/// The same where the work here is begun first, even if all processors are busy: it starts a
+/// program, and the rest can wait.
 pub fn behind<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
     beside(here, || {
         thread::yield_now();
@@ -71,18 +86,27 @@ pub fn behind<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync
     })
 }
 
-/// Begins work whose result will be needed, by a thread that nobody waits for. Where no thread can be started, whoever needs
-/// the result does the work.
+/// Begins work whose result will be needed, by a thread that nobody waits for. Where no thread can
+/// be started, whoever needs the result does the work.
 pub fn ahead(work: impl FnOnce() + Send + 'static) {
     let _ = Builder::new().spawn(work);
 }
 
-/// The result for each of a few things, all at once: most of the time another program or a device is waited for. Where no
-/// more threads can be started, the calling one works. An error is a panic of the work.
-pub fn at_once<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<thread::Result<R>> {
+/// The result for each of a few things, all at once: most of the time another program or a device
+/// is waited for. Where no more threads can be started, the calling one works. An error is a panic
+/// of the work.
+pub fn at_once<T: Sync, R: Send>(
+    things: &[T],
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<thread::Result<R>> {
     let work = &work;
     thread::scope(|scope| {
-        let start = |thing| (thing, Builder::new().spawn_scoped(scope, move || work(thing)).ok());
+        let start = |thing| {
+            (
+                thing,
+                Builder::new().spawn_scoped(scope, move || work(thing)).ok(),
+            )
+        };
         let started: Vec<_> = things.iter().map(start).collect();
         let end = |(thing, thread): (_, Option<ScopedJoinHandle<'_, R>>)| match thread {
             Some(thread) => thread.join(),
@@ -120,7 +144,8 @@ mod tests {
     #[test]
     fn both_are_done_and_a_failure_of_either_is_no_result() {
         assert_eq!(beside(|| 1, || 2), (1, 2));
-        let failed = |here: bool| std::panic::catch_unwind(|| beside(|| assert!(!here), || assert!(here)));
+        let failed =
+            |here: bool| std::panic::catch_unwind(|| beside(|| assert!(!here), || assert!(here)));
         assert!(failed(true).is_err() && failed(false).is_err());
     }
 
@@ -137,7 +162,8 @@ mod tests {
     #[test]
     fn a_failure_in_a_piece_is_no_result() {
         let things: Vec<usize> = (0..1000).collect();
-        let failed = std::panic::catch_unwind(|| in_pieces(&things, |piece| assert!(!piece.contains(&999))));
+        let failed =
+            std::panic::catch_unwind(|| in_pieces(&things, |piece| assert!(!piece.contains(&999))));
         assert!(failed.is_err());
     }
 }

@@ -1,7 +1,8 @@
-//! The answers: what to use for each setting that an admin asks about, now and recommended. Every target has all of them.
+//! The answers: what to use for each setting that an admin asks about, now and recommended. Every
+//! target has all of them.
 //!
-//! A change is a step of the plan and *keep* is a rule of that level; the absence of either is neither. Undecided is what a
-//! rule cannot say without a fact or a measurement.
+//! A change is a step of the plan and *keep* is a rule of that level; the absence of either is
+//! neither. Undecided is what a rule cannot say without a fact or a measurement.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,10 @@ pub fn target_answers(
     about: &[&Finding],
 ) -> BTreeMap<Topic, Answer> {
     let context = Context::new(report, target, about);
-    Topic::ALL.into_iter().map(|topic| (topic, context.answer(topic))).collect()
+    Topic::ALL
+        .into_iter()
+        .map(|topic| (topic, context.answer(topic)))
+        .collect()
 }
 
 impl Topic {
@@ -34,7 +38,9 @@ impl Topic {
             SettingKind::MountOptions => Some(Self::MountOptions),
             SettingKind::Postgres | SettingKind::Mysql => {
                 let current = setting.current?;
-                Self::ALL.into_iter().find(|topic| topic.facts().iter().any(|fact| fact.id == current.id))
+                Self::ALL
+                    .into_iter()
+                    .find(|topic| topic.facts().iter().any(|fact| fact.id == current.id))
             }
             SettingKind::BootOptions
             | SettingKind::DirectoryFlags
@@ -72,7 +78,10 @@ struct Context<'r> {
 
 impl<'r> Context<'r> {
     fn new(report: &'r Report, target: &'r TargetSummary, about: &[&'r Finding]) -> Self {
-        let area = target.cluster.as_ref().and_then(|cluster| report.facts.area_of(cluster));
+        let area = target
+            .cluster
+            .as_ref()
+            .and_then(|cluster| report.facts.area_of(cluster));
         let is_open = |finding: &&Finding| {
             finding.level != Level::Option && matches!(finding.outcome, Outcome::Undecided { .. })
         };
@@ -99,12 +108,19 @@ impl<'r> Context<'r> {
     }
 
     fn is_free(&self) -> bool {
-        self.target.content.as_ref().is_some_and(super::DeviceContent::may_be_given)
+        self.target
+            .content
+            .as_ref()
+            .is_some_and(super::DeviceContent::may_be_given)
     }
 
     /// The steps of the target's plan that answer this, changes first.
     fn steps(&self, topic: Topic) -> Vec<&'r Step> {
-        let steps = self.report.plan(&self.target.target).into_iter().flat_map(|plan| &plan.steps);
+        let steps = self
+            .report
+            .plan(&self.target.target)
+            .into_iter()
+            .flat_map(|plan| &plan.steps);
         // A mount further down the stack has options of its own.
         let elsewhere = |step: &Step| {
             step.subject.scope() == Scope::Mount
@@ -122,9 +138,19 @@ impl<'r> Context<'r> {
         let answers = |setting: &&'static Setting| Topic::from_setting(setting) == Some(topic);
         match steps.first() {
             Some(step) => self.of_step(step, current),
-            None => match self.undecided.iter().find(|one| one.settings.iter().any(answers)) {
-                Some(open) => Answer { current: text(current), ..Answer::undecided(open.title.clone()) },
-                None => Answer { current: text(current), ..Answer::no_advice("no rule advises".to_owned()) },
+            None => match self
+                .undecided
+                .iter()
+                .find(|one| one.settings.iter().any(answers))
+            {
+                Some(open) => Answer {
+                    current: text(current),
+                    ..Answer::undecided(open.title.clone())
+                },
+                None => Answer {
+                    current: text(current),
+                    ..Answer::no_advice("no rule advises".to_owned())
+                },
             },
         }
     }
@@ -132,7 +158,11 @@ impl<'r> Context<'r> {
     fn of_step(&self, step: &Step, current: Option<String>) -> Answer {
         let advice = &step.advice;
         let set = || advice.change.values().first().cloned();
-        let value = if step.keeps() { current.clone() } else { step.result.clone().or_else(set) };
+        let value = if step.keeps() {
+            current.clone()
+        } else {
+            step.result.clone().or_else(set)
+        };
         let action = match step.keeps() {
             true => AnswerAction::Keep,
             false if self.target.kind.is_device() => AnswerAction::Create,
@@ -155,7 +185,10 @@ impl<'r> Context<'r> {
         if self.target.kind.is_device() && !self.is_free() {
             return Answer::not_applicable("the disk is not free");
         }
-        let fstype = self.mount.as_ref().and_then(|mount| self.report.facts.value(mount, &mount::FSTYPE));
+        let fstype = self
+            .mount
+            .as_ref()
+            .and_then(|mount| self.report.facts.value(mount, &mount::FSTYPE));
         if fstype.is_none() && !self.target.kind.is_device() {
             return Answer::undecided("the file system could not be read".to_owned());
         }
@@ -171,7 +204,10 @@ impl<'r> Context<'r> {
         }
         let steps = self.steps(Topic::MkfsOptions);
         let mut answer = self.decided(Topic::MkfsOptions, &steps, None);
-        let results = steps.iter().filter(|step| !step.keeps()).filter_map(|step| step.result.as_deref());
+        let results = steps
+            .iter()
+            .filter(|step| !step.keeps())
+            .filter_map(|step| step.result.as_deref());
         let value = results.collect::<Vec<_>>().join(" ");
         if !value.is_empty() {
             answer.value = text(Some(value));
@@ -183,7 +219,10 @@ impl<'r> Context<'r> {
         if self.target.kind.is_device() && !self.is_free() {
             return Answer::not_applicable("the disk is not free");
         }
-        let in_force = self.mount.as_ref().and_then(|mount| stack::in_force(&self.report.facts, mount));
+        let in_force = self
+            .mount
+            .as_ref()
+            .and_then(|mount| stack::in_force(&self.report.facts, mount));
         let shown = in_force.map(|words| {
             let mut shown = stack::layered(options::tidy(&words));
             // The tidy form leaves out the default; the mount table has it.
@@ -209,20 +248,31 @@ impl<'r> Context<'r> {
         }
         let (facts, steps) = (topic.facts(), self.steps(topic));
         let Some(cluster) = &self.target.cluster else {
-            let none = if self.target.kind.is_device() { "not mounted" } else { "no server here yet" };
+            let none = if self.target.kind.is_device() {
+                "not mounted"
+            } else {
+                "no server here yet"
+            };
             return match steps.first() {
                 Some(step) if step.keeps() => {
                     // What is kept where no server is yet is the default of the only such rule.
                     let default = WalSyncMethod::Fdatasync.word().to_owned();
-                    Answer { value: text(Some(default)), ..self.of_step(step, None) }
+                    Answer {
+                        value: text(Some(default)),
+                        ..self.of_step(step, None)
+                    }
                 }
                 Some(_) | None => match self.decided(topic, &steps, None) {
-                    answer if answer.action == AnswerAction::NoAdvice => Answer::no_advice(none.to_owned()),
+                    answer if answer.action == AnswerAction::NoAdvice => {
+                        Answer::no_advice(none.to_owned())
+                    }
                     answer => answer,
                 },
             };
         };
-        let known = facts.iter().position(|fact| self.report.facts.reading(cluster, fact.id).is_known());
+        let known = facts
+            .iter()
+            .position(|fact| self.report.facts.reading(cluster, fact.id).is_known());
         let fact = facts.get(known.unwrap_or_default());
         let setting = fact.and_then(|fact| settings::find(fact.name));
         let written = fact.and_then(|fact| {
@@ -237,13 +287,24 @@ impl<'r> Context<'r> {
         if steps.is_empty() && written.is_none() {
             answer = Answer::undecided("its value could not be read".to_owned());
         }
-        let measured = self.report.probes.iter().any(|probe| probe.target == self.target.target);
+        let measured = self
+            .report
+            .probes
+            .iter()
+            .any(|probe| probe.target == self.target.target);
         if topic == Topic::WalSyncMethod && answer.action == AnswerAction::NoAdvice && !measured {
             let current = answer.current.take();
-            answer = Answer { current, apply: self.check(), ..Answer::undecided("not measured".to_owned()) };
+            answer = Answer {
+                current,
+                apply: self.check(),
+                ..Answer::undecided("not measured".to_owned())
+            };
         }
         let is_other = known.is_some_and(|place| place > 0);
-        Answer { setting: setting.filter(|_| is_other).map(Setting::own_name), ..answer }
+        Answer {
+            setting: setting.filter(|_| is_other).map(Setting::own_name),
+            ..answer
+        }
     }
 
     /// The command that measures the target.
@@ -263,14 +324,27 @@ impl<'r> Context<'r> {
         let found = price::row_in_force(self.report, self.target);
         let current = found.and_then(|(_, row)| latency(row));
         let (Some((measurement, _)), Some(current)) = (found, current) else {
-            let reason = if self.report.host.live { "not measured" } else { "captures hold no measurement" };
-            return Answer { apply: self.check(), ..Answer::undecided(reason.to_owned()) };
+            let reason = if self.report.host.live {
+                "not measured"
+            } else {
+                "captures hold no measurement"
+            };
+            return Answer {
+                apply: self.check(),
+                ..Answer::undecided(reason.to_owned())
+            };
         };
         let current = Some(AnswerValue::Latency(current));
         let reason = measurement.basis();
         let changes = |step: &&Step| step.basis == Basis::Measured && !step.keeps();
-        let best = measurement.of_server().find(|row| row.method == measurement.best).and_then(latency);
-        match (self.steps(Topic::WalSyncMethod).into_iter().find(changes), best) {
+        let best = measurement
+            .of_server()
+            .find(|row| row.method == measurement.best)
+            .and_then(latency);
+        match (
+            self.steps(Topic::WalSyncMethod).into_iter().find(changes),
+            best,
+        ) {
             (Some(_), Some(best)) => Answer {
                 action: AnswerAction::Change,
                 value: Some(AnswerValue::Latency(best)),
@@ -279,7 +353,10 @@ impl<'r> Context<'r> {
                 confidence: Some(Confidence::Measured),
                 ..Answer::no_advice(reason)
             },
-            (Some(_) | None, _) => Answer { current, ..Answer::no_advice(reason) },
+            (Some(_) | None, _) => Answer {
+                current,
+                ..Answer::no_advice(reason)
+            },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A logarithmic axis of times: where a value stands on it, and its ticks with their labels.
 //!
-//! What decides between two commits is their ratio, so equal ratios take equal room. Drawing in columns of a terminal is left
-//! to the screens, drawing in pictures to the forms.
+//! What decides between two commits is their ratio, so equal ratios take equal room. Drawing in
+//! columns of a terminal is left to the screens, drawing in pictures to the forms.
 
 use std::ops::RangeInclusive;
 
@@ -37,7 +37,9 @@ impl Axis {
             return None;
         }
         let figures: &[f64] = if high / low < NARROW { &FINE } else { &COARSE };
-        let low = marks(low / 10.0, low * 1.000_001, figures).last().copied()?;
+        let low = marks(low / 10.0, low * 1.000_001, figures)
+            .last()
+            .copied()?;
         let high = high.max(low * LEAST) * 0.999_999;
         let high = marks(high, high * 20.0, figures).first().copied()?;
         Some(Self { low, high })
@@ -48,13 +50,20 @@ impl Axis {
         (SANE.contains(&low) && SANE.contains(&high) && low < high).then_some(Self { low, high })
     }
 
-    /// The axis for these curves, each of times in ascending order: the slowest commits, which are few, do not stretch it.
+    /// The axis for these curves, each of times in ascending order: the slowest commits, which are
+    /// few, do not stretch it.
     pub fn around_quantiles<'q>(curves: impl Iterator<Item = &'q [f64]>) -> Option<Self> {
-        let span = |all: &[f64]| Some((*all.first()?, *all.get(all.len().saturating_sub(1) * 97 / 100)?));
+        let span = |all: &[f64]| {
+            Some((
+                *all.first()?,
+                *all.get(all.len().saturating_sub(1) * 97 / 100)?,
+            ))
+        };
         Self::around(curves.filter_map(span))
     }
 
-    /// The share of the axis at which a time stands: below 0 or above 1 where it lies outside, no number where it is no time.
+    /// The share of the axis at which a time stands: below 0 or above 1 where it lies outside, no
+    /// number where it is no time.
     pub fn share(&self, us: f64) -> f64 {
         (us / self.low).ln() / (self.high / self.low).ln()
     }
@@ -71,9 +80,16 @@ impl Axis {
 
     /// Its round figures in ascending order, each as a share with its label: `150 µs`, `1.5 ms`.
     pub fn ticks(&self) -> Vec<(f64, String)> {
-        let figures: &[f64] = if self.high / self.low < SHORT { &FINE } else { &COARSE };
+        let figures: &[f64] = if self.high / self.low < SHORT {
+            &FINE
+        } else {
+            &COARSE
+        };
         let ticks = marks(self.low * 0.999_999, self.high * 1.000_001, figures);
-        ticks.into_iter().map(|us| (self.share(us), label(us))).collect()
+        ticks
+            .into_iter()
+            .map(|us| (self.share(us), label(us)))
+            .collect()
     }
 }
 
@@ -81,8 +97,8 @@ impl Axis {
 fn marks(from: f64, to: f64, figures: &[f64]) -> Vec<f64> {
     #[expect(clippy::cast_possible_truncation, reason = "the decade of a sane time")]
     let decade = |us: f64| us.log10().floor() as i32;
-    let all =
-        (decade(from)..=decade(to)).flat_map(|tens| figures.iter().map(move |one| one * 10_f64.powi(tens)));
+    let all = (decade(from)..=decade(to))
+        .flat_map(|tens| figures.iter().map(move |one| one * 10_f64.powi(tens)));
     all.filter(|mark| (from..=to).contains(mark)).collect()
 }
 
@@ -94,7 +110,10 @@ fn label(us: f64) -> String {
         us => (us / 1e6, "s"),
     };
     let figure = format!("{figure:.2}");
-    format!("{} {unit}", figure.trim_end_matches('0').trim_end_matches('.'))
+    format!(
+        "{} {unit}",
+        figure.trim_end_matches('0').trim_end_matches('.')
+    )
 }
 
 #[cfg(test)]
@@ -106,9 +125,27 @@ mod tests {
     #[test]
     fn the_ends_are_round_and_at_least_a_factor_of_two_apart() {
         let axis = |low, high| Axis::around([(low, high)].into_iter()).unwrap();
-        assert_eq!(axis(178.0, 187.0), Axis { low: 150.0, high: 300.0 });
-        assert_eq!(axis(120.0, 480.0), Axis { low: 100.0, high: 500.0 });
-        assert_eq!(axis(100.0, 100.0), Axis { low: 100.0, high: 200.0 });
+        assert_eq!(
+            axis(178.0, 187.0),
+            Axis {
+                low: 150.0,
+                high: 300.0
+            }
+        );
+        assert_eq!(
+            axis(120.0, 480.0),
+            Axis {
+                low: 100.0,
+                high: 500.0
+            }
+        );
+        assert_eq!(
+            axis(100.0, 100.0),
+            Axis {
+                low: 100.0,
+                high: 200.0
+            }
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Keeps a report readable where a stack is larger than any real one.
 //!
-//! From surplus layers it removes facts, non-applying rules, and their part in explanations. Applying findings stay,
-//! and enough undecided ones of each rule that no exit code changes; the removed parts are counted. Layers that decide
-//! the verdict stay, however deep they lie.
+//! From surplus layers it removes facts, non-applying rules, and their part in explanations.
+//! Applying findings stay, and enough undecided ones of each rule that no exit code changes; the
+//! removed parts are counted. Layers that decide the verdict stay, however deep they lie.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,8 @@ use walwise_judge::rules::{Finding, Outcome, Trace};
 use walwise_model::facts::note::RunNote;
 use walwise_model::facts::{Note, Subject};
 
-/// The number of layers shown of a stack; as many again may be shown because they decide the verdict.
+/// The number of layers shown of a stack; as many again may be shown because they decide the
+/// verdict.
 const LAYERS: usize = 128;
 
 /// The number of sub-conditions shown of one condition, and of ways to settle an undecided one.
@@ -40,7 +41,9 @@ pub fn bound(report: &mut Report) {
         report.facts.forget(subject);
     }
     for tally in &mut report.rules {
-        tally.does_not_apply.retain(|subject| !hidden.contains(subject));
+        tally
+            .does_not_apply
+            .retain(|subject| !hidden.contains(subject));
     }
     let mut undecided: BTreeMap<String, usize> = BTreeMap::new();
     report.findings.retain(|finding| match finding.outcome {
@@ -89,7 +92,12 @@ fn prune(trace: &mut Trace) {
         trace.kids.sort_by_key(|kid| kid.truth != truth);
         trace.kids.truncate(KIDS);
         let label = format!("{more} more are left out of this report");
-        trace.kids.push(Trace { label, truth, seen: None, kids: Vec::new() });
+        trace.kids.push(Trace {
+            label,
+            truth,
+            seen: None,
+            kids: Vec::new(),
+        });
     }
     for kid in &mut trace.kids {
         prune(kid);

@@ -1,8 +1,8 @@
 //! Facts, verdicts, findings and measurements → the report.
 //!
-//! It establishes one fixed order and removes advice that the guard refuses. [`super::plan`] makes the plans,
-//! [`super::stack`] the stacks. Refused advice is removed from the findings too, so that no output can name a value
-//! that kernel, tool or server would refuse.
+//! It establishes one fixed order and removes advice that the guard refuses. [`super::plan`] makes
+//! the plans, [`super::stack`] the stacks. Refused advice is removed from the findings too, so that
+//! no output can name a value that kernel, tool or server would refuse.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use walwise_model::settings::{NewFilesystem, SettingKind};
 
 use super::index::Index;
 use super::{
-    Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult, Report,
-    RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, bound, choice, fixes, hop,
-    mysql, plan, postgres, price, remedy, remount, stack,
+    Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult,
+    Report, RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, bound,
+    choice, fixes, hop, mysql, plan, postgres, price, remedy, remount, stack,
 };
 use walwise_judge::durability::Verdict;
 use walwise_judge::rules::{Advice, Evaluation, Finding, Pack};
@@ -23,8 +23,8 @@ use walwise_model::facts::catalog::{host, kernel};
 use walwise_model::facts::{Area, Choice, FactSet, Scope, Subject};
 use walwise_model::workers;
 
-/// Checks whether kernel, tool or server would accept advice on a subject, given the other advice of the same finding
-/// about the file system to create; the error names the refusing component.
+/// Checks whether kernel, tool or server would accept advice on a subject, given the other advice
+/// of the same finding about the file system to create; the error names the refusing component.
 pub type Guard<'a> = dyn Fn(&Subject, &Advice, &Beside<'_>) -> Result<(), String> + Sync + 'a;
 
 /// The inputs of a report.
@@ -68,10 +68,31 @@ pub struct RunContext {
 }
 
 pub fn build(input: Input<'_>) -> Report {
-    let Input { facts, mut verdicts, evaluation, measurements, .. } = input;
-    let Input { overrides, wanted, refusal, circumstances, guard, .. } = input;
-    let basis = plan::PlanBasis { facts, overrides: &overrides, wanted, refusal };
-    let Evaluation { mut findings, tallies } = evaluation;
+    let Input {
+        facts,
+        mut verdicts,
+        evaluation,
+        measurements,
+        ..
+    } = input;
+    let Input {
+        overrides,
+        wanted,
+        refusal,
+        circumstances,
+        guard,
+        ..
+    } = input;
+    let basis = plan::PlanBasis {
+        facts,
+        overrides: &overrides,
+        wanted,
+        refusal,
+    };
+    let Evaluation {
+        mut findings,
+        tallies,
+    } = evaluation;
     let withheld = withhold(&mut findings, guard);
     mysql::complete(&mut findings, facts);
     postgres::complete(&mut findings, facts);
@@ -83,18 +104,25 @@ pub fn build(input: Input<'_>) -> Report {
     }
     let concerns = Concerns::from_facts(facts);
     let verdict = |target: &Subject| {
-        let at = verdicts.binary_search_by(|verdict| verdict.target.cmp(target)).ok()?;
+        let at = verdicts
+            .binary_search_by(|verdict| verdict.target.cmp(target))
+            .ok()?;
         verdicts.get(at)
     };
     let subjects: Vec<&Subject> = facts.subjects(Scope::Target).collect();
-    let mut targets: Vec<TargetSummary> =
-        workers::each(&subjects, |target| summary(facts, &concerns, target, verdict(target)));
+    let mut targets: Vec<TargetSummary> = workers::each(&subjects, |target| {
+        summary(facts, &concerns, target, verdict(target))
+    });
     choice::rank(facts, &mut targets);
     let index = Index::new(&findings);
     let planned = workers::in_pieces(&targets, |piece| {
         let mut conflicts = Vec::new();
         let about = |target: &TargetSummary| {
-            index.about(&target.subjects).into_iter().map(|(_, finding)| finding).collect::<Vec<_>>()
+            index
+                .about(&target.subjects)
+                .into_iter()
+                .map(|(_, finding)| finding)
+                .collect::<Vec<_>>()
         };
         let plan = |target| plan::plan(&basis, target, &about(target), &mut conflicts);
         let plans: Vec<Plan> = piece.iter().map(plan).collect();
@@ -103,11 +131,16 @@ pub fn build(input: Input<'_>) -> Report {
     let (mut plans, mut conflicts) = (Vec::with_capacity(targets.len()), Vec::new());
     for (some, between) in planned {
         plans.extend(some);
-        let new: Vec<Conflict> = between.into_iter().filter(|one| !conflicts.contains(one)).collect();
+        let new: Vec<Conflict> = between
+            .into_iter()
+            .filter(|one| !conflicts.contains(one))
+            .collect();
         conflicts.extend(new);
     }
     remount::complete(&mut findings, facts);
-    let stacks = workers::each(&subjects, |target| stack::stack(facts, target, verdict(target)));
+    let stacks = workers::each(&subjects, |target| {
+        stack::stack(facts, target, verdict(target))
+    });
     let mut report = Report {
         schema: SCHEMA_VERSION,
         tool: ToolSummary {
@@ -119,13 +152,19 @@ pub fn build(input: Input<'_>) -> Report {
         when: circumstances.when,
         asked: circumstances.asked,
         engine: circumstances.engine,
-        host: HostSummary { options: circumstances.options, ..host_summary(facts, circumstances.live) },
+        host: HostSummary {
+            options: circumstances.options,
+            ..host_summary(facts, circumstances.live)
+        },
         targets,
         stacks,
         verdicts,
         probes: measurements
             .into_iter()
-            .map(|(target, measurement)| ProbeResult { target, measurement })
+            .map(|(target, measurement)| ProbeResult {
+                target,
+                measurement,
+            })
             .collect(),
         prices: Vec::new(),
         findings,
@@ -143,7 +182,10 @@ pub fn build(input: Input<'_>) -> Report {
     report.prices = price::measured(&report);
     let index = Index::new(&report.findings);
     let answers = workers::each(&report.targets, |target| {
-        let about = index.about(&target.subjects).into_iter().map(|(_, finding)| finding);
+        let about = index
+            .about(&target.subjects)
+            .into_iter()
+            .map(|(_, finding)| finding);
         answers::target_answers(&report, target, &about.collect::<Vec<_>>())
     });
     for (target, answers) in report.targets.iter_mut().zip(answers) {
@@ -157,7 +199,17 @@ pub fn build(input: Input<'_>) -> Report {
 fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
     let refusals = workers::each(findings, |finding| refusals(finding, guard));
     let mut withheld = Vec::new();
-    for (Finding { rule, subject, advice, held_back, .. }, refusals) in findings.iter_mut().zip(refusals) {
+    for (
+        Finding {
+            rule,
+            subject,
+            advice,
+            held_back,
+            ..
+        },
+        refusals,
+    ) in findings.iter_mut().zip(refusals)
+    {
         withheld.extend(held_back.iter().map(|held| Withheld {
             rule: rule.clone(),
             subject: subject.clone(),
@@ -169,35 +221,58 @@ fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
             None => true,
             Some(because) => {
                 let advice = format!("{}: {}", advice.setting, advice.summary());
-                withheld.push(Withheld { rule: rule.clone(), subject: subject.clone(), advice, because });
+                withheld.push(Withheld {
+                    rule: rule.clone(),
+                    subject: subject.clone(),
+                    advice,
+                    because,
+                });
                 false
             }
         });
     }
-    withheld.sort_by(|a, b| (&a.subject, &a.advice, &a.rule).cmp(&(&b.subject, &b.advice, &b.rule)));
+    withheld
+        .sort_by(|a, b| (&a.subject, &a.advice, &a.rule).cmp(&(&b.subject, &b.advice, &b.rule)));
     withheld
 }
 
 /// For each piece of a finding's advice, the reason of its refusal, if any.
 fn refusals(finding: &Finding, guard: &Guard<'_>) -> Vec<Option<String>> {
-    let Finding { subject, advice, .. } = finding;
+    let Finding {
+        subject, advice, ..
+    } = finding;
     let of = |kind: SettingKind| {
         let piece = advice.iter().find(|piece| piece.setting.kind == kind);
-        piece.map(|piece| piece.change.values().to_vec()).unwrap_or_default()
+        piece
+            .map(|piece| piece.change.values().to_vec())
+            .unwrap_or_default()
     };
     let (filesystem, features) = (of(SettingKind::Filesystem), of(SettingKind::MkfsFeatures));
-    let beside = Beside { filesystem: filesystem.first().map(String::as_str), features: &features };
-    advice.iter().map(|piece| guard(subject, piece, &beside).err()).collect()
+    let beside = Beside {
+        filesystem: filesystem.first().map(String::as_str),
+        features: &features,
+    };
+    advice
+        .iter()
+        .map(|piece| guard(subject, piece, &beside).err())
+        .collect()
 }
 
 pub fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
     let machine = Subject::host();
-    let text = |key| facts.value(&machine, key).unwrap_or_else(|| "unknown".to_owned());
+    let text = |key| {
+        facts
+            .value(&machine, key)
+            .unwrap_or_else(|| "unknown".to_owned())
+    };
     HostSummary {
         name: text(&host::NAME),
         os: text(&host::OS_NAME),
         kernel: text(&kernel::RELEASE),
-        seen_by: facts.value(&machine, &host::SEEN_BY).map_or("unknown", Choice::word).to_owned(),
+        seen_by: facts
+            .value(&machine, &host::SEEN_BY)
+            .map_or("unknown", Choice::word)
+            .to_owned(),
         privileged: facts.value(&machine, &host::PRIVILEGED),
         live,
         options: Vec::new(),
@@ -211,23 +286,37 @@ fn summary(
     verdict: Option<&Verdict>,
 ) -> TargetSummary {
     let cluster = facts.resolve(subject, Scope::Cluster);
-    let name = cluster
-        .as_ref()
-        .and_then(|cluster| Area::ALL.iter().find_map(|area| facts.value(cluster, area.database().name)));
-    let path = facts.value(subject, &target::PATH).unwrap_or_else(|| subject.name().to_owned());
+    let name = cluster.as_ref().and_then(|cluster| {
+        Area::ALL
+            .iter()
+            .find_map(|area| facts.value(cluster, area.database().name))
+    });
+    let path = facts
+        .value(subject, &target::PATH)
+        .unwrap_or_else(|| subject.name().to_owned());
     let directory = |row: String| {
         let (role, path) = row.split_once(' ')?;
         let verdict = verdict.map(|verdict| verdict.standing);
-        Some(DirectoryRow { role: role.to_owned(), path: path.to_owned(), verdict })
+        Some(DirectoryRow {
+            role: role.to_owned(),
+            path: path.to_owned(),
+            verdict,
+        })
     };
     let roles = facts.value(subject, &target::ROLES);
-    let directories = facts.value(subject, &target::DIRECTORIES).unwrap_or_default();
+    let directories = facts
+        .value(subject, &target::DIRECTORIES)
+        .unwrap_or_default();
     // A target that cannot be examined counts as a directory; the collector has warned.
-    let kind = facts.value(subject, &target::KIND).unwrap_or(TargetKind::Directory);
+    let kind = facts
+        .value(subject, &target::KIND)
+        .unwrap_or(TargetKind::Directory);
     TargetSummary {
         target: subject.clone(),
         title: title(name, &path),
-        content: kind.is_device().then(|| DeviceContent::from_facts(facts, subject)),
+        content: kind
+            .is_device()
+            .then(|| DeviceContent::from_facts(facts, subject)),
         kind,
         roles: roles.map(|roles| roles.iter().map(ToString::to_string).collect()),
         directories: directories.into_iter().filter_map(directory).collect(),
@@ -266,16 +355,22 @@ impl<'a> Concerns<'a> {
         Self { facts, boots }
     }
 
-    /// Everything that concerns a target, in a fixed order: itself, its stack, the boot lines of its mounts, its cluster.
+    /// Everything that concerns a target, in a fixed order: itself, its stack, the boot lines of
+    /// its mounts, its cluster.
     pub fn subjects(&self, target: &Subject) -> Vec<Subject> {
         let facts = self.facts;
         let mut all = vec![target.clone()];
         all.extend(
-            [Scope::Mount, Scope::Device].into_iter().filter_map(|scope| facts.resolve(target, scope)),
+            [Scope::Mount, Scope::Device]
+                .into_iter()
+                .filter_map(|scope| facts.resolve(target, scope)),
         );
         all.extend(facts.stack(target));
-        let boots: BTreeSet<&Subject> =
-            all.iter().filter_map(|mount| self.boots.get(mount)).flatten().collect();
+        let boots: BTreeSet<&Subject> = all
+            .iter()
+            .filter_map(|mount| self.boots.get(mount))
+            .flatten()
+            .collect();
         let boots: Vec<Subject> = boots.into_iter().cloned().collect();
         all.extend(boots);
         all.extend(facts.resolve(target, Scope::Cluster));
@@ -292,12 +387,18 @@ mod tests {
     #[test]
     fn a_title_names_a_path_once() {
         let named = |name: &str, path| title(Some(name.to_owned()), path);
-        assert_eq!(named("postgresql 15 in /srv/pg", "/srv/pg"), "postgresql 15 in /srv/pg");
+        assert_eq!(
+            named("postgresql 15 in /srv/pg", "/srv/pg"),
+            "postgresql 15 in /srv/pg"
+        );
         assert_eq!(
             named("postgresql 15 in /srv/pg", "/srv/pg/pg_wal"),
             "postgresql 15 in /srv/pg, /srv/pg/pg_wal"
         );
-        assert_eq!(named("postgresql 15/main", "/main"), "postgresql 15/main, /main");
+        assert_eq!(
+            named("postgresql 15/main", "/main"),
+            "postgresql 15/main, /main"
+        );
         assert_eq!(title(None, "/srv"), "/srv");
     }
 }

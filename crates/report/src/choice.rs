@@ -1,7 +1,8 @@
-//! The order in which to use several free disks, as far as it can be known without writing to a disk.
+//! The order in which to use several free disks, as far as it can be known without writing to a
+//! disk.
 //!
-//! Durability counts before speed, and an unknown property never counts as the best. The rotational flag only lowers a
-//! disk's rank, because virtual disks set it at random.
+//! Durability counts before speed, and an unknown property never counts as the best. The rotational
+//! flag only lowers a disk's rank, because virtual disks set it at random.
 
 use std::cmp::Reverse;
 
@@ -12,7 +13,12 @@ use walwise_model::text;
 
 /// Gives every free disk its rank and the reason, when there is more than one.
 pub fn rank(facts: &FactSet, targets: &mut [TargetSummary]) {
-    let free = |target: &&mut TargetSummary| target.content.as_ref().is_some_and(DeviceContent::may_be_given);
+    let free = |target: &&mut TargetSummary| {
+        target
+            .content
+            .as_ref()
+            .is_some_and(DeviceContent::may_be_given)
+    };
     let mut disks: Vec<&mut TargetSummary> = targets.iter_mut().filter(free).collect();
     if disks.len() < 2 {
         return;
@@ -26,7 +32,10 @@ pub fn rank(facts: &FactSet, targets: &mut [TargetSummary]) {
 
 /// Smaller is better: attachment, cache, rotation, size.
 fn quality(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
-    let disk = target.subjects.iter().find(|subject| subject.scope() == Scope::Device);
+    let disk = target
+        .subjects
+        .iter()
+        .find(|subject| subject.scope() == Scope::Device);
     let attachment = match disk.and_then(|disk| facts.value(disk, &device::TRANSPORT)) {
         Some(Transport::Usb | Transport::Mmc) => 2,
         Some(Transport::Network) => 1,
@@ -58,12 +67,18 @@ fn quality(facts: &FactSet, target: &TargetSummary) -> impl Ord + use<> {
         None => 1,
         Some(true) => 2,
     };
-    let size = disk.and_then(|disk| facts.value(disk, &device::SIZE)).unwrap_or_default();
+    let size = disk
+        .and_then(|disk| facts.value(disk, &device::SIZE))
+        .unwrap_or_default();
     (attachment, cache, rotation, Reverse(size))
 }
 
 fn because(facts: &FactSet, target: &TargetSummary) -> String {
-    let Some(disk) = target.subjects.iter().find(|subject| subject.scope() == Scope::Device) else {
+    let Some(disk) = target
+        .subjects
+        .iter()
+        .find(|subject| subject.scope() == Scope::Device)
+    else {
         return String::new();
     };
     let cache = match facts.value(disk, &device::CACHE) {
@@ -78,7 +93,9 @@ fn because(facts: &FactSet, target: &TargetSummary) -> String {
         Some(true) => Some("reports itself rotational"),
         None => None,
     };
-    let transport = facts.value(disk, &device::TRANSPORT).filter(|transport| transport.is_named());
+    let transport = facts
+        .value(disk, &device::TRANSPORT)
+        .filter(|transport| transport.is_named());
     let size = facts.value(disk, &device::SIZE).map(text::bytes);
     [
         Some(cache.to_owned()),
@@ -104,20 +121,34 @@ mod tests {
     #[test]
     fn safety_then_certainty_then_speed_then_size() {
         let mut facts = FactSet::default();
-        let mut disk = |name: &str, cache: Option<&str>, transport: &str, rotational: bool, size: u64| {
-            let (block, place) = (Subject::device(name), Subject::target(format!("/dev/{name}")));
-            let seen = || Source::call("test");
-            facts.know(&block, &device::TRANSPORT, Transport::from_word(transport).unwrap(), seen());
-            facts.know(&block, &device::ROTATIONAL, rotational, seen());
-            facts.know(&block, &device::SIZE, size, seen());
-            if let Some(cache) = cache {
-                facts.know(&block, &device::CACHE, Cache::from_word(cache).unwrap(), seen());
-            }
-            facts.know(&place, &target::KIND, TargetKind::Device, seen());
-            facts.know(&block, &device::CONTENT, Content::Free, seen());
-            facts.stand(&place, &block);
-            facts.link(&place, &block);
-        };
+        let mut disk =
+            |name: &str, cache: Option<&str>, transport: &str, rotational: bool, size: u64| {
+                let (block, place) = (
+                    Subject::device(name),
+                    Subject::target(format!("/dev/{name}")),
+                );
+                let seen = || Source::call("test");
+                facts.know(
+                    &block,
+                    &device::TRANSPORT,
+                    Transport::from_word(transport).unwrap(),
+                    seen(),
+                );
+                facts.know(&block, &device::ROTATIONAL, rotational, seen());
+                facts.know(&block, &device::SIZE, size, seen());
+                if let Some(cache) = cache {
+                    facts.know(
+                        &block,
+                        &device::CACHE,
+                        Cache::from_word(cache).unwrap(),
+                        seen(),
+                    );
+                }
+                facts.know(&place, &target::KIND, TargetKind::Device, seen());
+                facts.know(&block, &device::CONTENT, Content::Free, seen());
+                facts.stand(&place, &block);
+                facts.link(&place, &block);
+            };
         disk("a", Some("none"), "usb", false, 9);
         disk("b", Some("contradictory"), "sata", false, 9);
         disk("c", None, "sata", false, 9);
@@ -125,12 +156,25 @@ mod tests {
         disk("e", Some("protected"), "sata", true, 9);
         disk("f", Some("none"), "nvme", false, 3);
         disk("g", Some("none"), "nvme", false, 5);
-        let report = sample::report(&facts, Vec::new(), Vec::new(), std::collections::BTreeMap::new());
-        let mut ranks: Vec<(u32, &str)> =
-            report.targets.iter().map(|t| (t.rank.unwrap(), t.target.name())).collect();
+        let report = sample::report(
+            &facts,
+            Vec::new(),
+            Vec::new(),
+            std::collections::BTreeMap::new(),
+        );
+        let mut ranks: Vec<(u32, &str)> = report
+            .targets
+            .iter()
+            .map(|t| (t.rank.unwrap(), t.target.name()))
+            .collect();
         ranks.sort_unstable();
         let order: Vec<&str> = ranks.iter().map(|(_, name)| *name).collect();
-        assert_eq!(order, ["/dev/g", "/dev/f", "/dev/e", "/dev/d", "/dev/c", "/dev/b", "/dev/a"]);
+        assert_eq!(
+            order,
+            [
+                "/dev/g", "/dev/f", "/dev/e", "/dev/d", "/dev/c", "/dev/b", "/dev/a"
+            ]
+        );
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! The file of a server's settings, to be included or pasted: the plan's server settings with their reasons.
+//! The file of a server's settings, to be included or pasted: the plan's server settings with their
+//! reasons.
 //!
-//! Its form follows from the servers of the report: a group `[mysqld]` where all are MySQL or MariaDB, else lines of
-//! postgresql.conf, with the settings of those two as comments. Correct settings are comments. Every setting names the
-//! place of its value in force, because an overridden line changes nothing. Not every setting under `pg.` is a line of a
-//! file; checksums, for example, are chosen when a cluster is created.
+//! Its form follows from the servers of the report: a group `[mysqld]` where all are MySQL or
+//! MariaDB, else lines of postgresql.conf, with the settings of those two as comments. Correct
+//! settings are comments. Every setting names the place of its value in force, because an
+//! overridden line changes nothing. Not every setting under `pg.` is a line of a file; checksums,
+//! for example, are chosen when a cluster is created.
 
 use std::collections::BTreeSet;
 
@@ -27,12 +29,18 @@ pub fn render(report: &Report) -> String {
     )];
     let form = form(report);
     parts.extend(opening(report, form));
-    let missing = report.warnings.iter().filter(|note| tells_of_missing_figures(note));
+    let missing = report
+        .warnings
+        .iter()
+        .filter(|note| tells_of_missing_figures(note));
     parts.extend(missing.map(|note| format!("# {}\n", comment::inline(&note.to_string()))));
     let mut done: Vec<(&Subject, &Setting)> = Vec::new();
     let mut open: Vec<&Subject> = Vec::new();
     for target in &report.targets {
-        let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
+        let steps = report
+            .plan(&target.target)
+            .map(|plan| plan.steps.as_slice())
+            .unwrap_or_default();
         let mut lines = vec![format!("\n# {}\n", comment::inline(&target.title))];
         for step in steps {
             let key = (&step.subject, step.advice.setting);
@@ -42,7 +50,11 @@ pub fn render(report: &Report) -> String {
                 lines.push(line);
             }
         }
-        if let Some(cluster) = target.cluster.as_ref().filter(|cluster| !open.contains(cluster)) {
+        if let Some(cluster) = target
+            .cluster
+            .as_ref()
+            .filter(|cluster| !open.contains(cluster))
+        {
             open.push(cluster);
             lines.extend(open_method(report, cluster));
         }
@@ -65,11 +77,18 @@ pub fn render(report: &Report) -> String {
 fn form(report: &Report) -> SettingSyntax {
     let mut syntaxes = clusters(report).map(|cluster| report.facts.database(cluster).syntax);
     let first = syntaxes.next().unwrap_or(SettingSyntax::Conf);
-    if syntaxes.all(|other| other == first) { first } else { SettingSyntax::Conf }
+    if syntaxes.all(|other| other == first) {
+        first
+    } else {
+        SettingSyntax::Conf
+    }
 }
 
 fn clusters(report: &Report) -> impl Iterator<Item = &Subject> {
-    report.targets.iter().filter_map(|target| target.cluster.as_ref())
+    report
+        .targets
+        .iter()
+        .filter_map(|target| target.cluster.as_ref())
 }
 
 /// What stands above the settings.
@@ -98,7 +117,10 @@ const OPTIONS: &str = "\
 fn tells_of_missing_figures(note: &Note) -> bool {
     match note {
         Note::Measurement(note) => {
-            matches!(note, MeasurementNote::Absence { .. } | MeasurementNote::Fragment { .. })
+            matches!(
+                note,
+                MeasurementNote::Absence { .. } | MeasurementNote::Fragment { .. }
+            )
         }
         Note::Mount(_)
         | Note::Boot(_)
@@ -119,18 +141,29 @@ fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
     let setting = settings::of(&WAL_SYNC_METHOD)?;
     let mut steps = report.plans.iter().flat_map(|plan| &plan.steps);
     let is_told = steps.any(|step| step.subject == *cluster && step.advice.setting == setting);
-    if is_told || !report.facts.value(cluster, &KIND).is_some_and(ServerKind::is_postgres) {
+    if is_told
+        || !report
+            .facts
+            .value(cluster, &KIND)
+            .is_some_and(ServerKind::is_postgres)
+    {
         return None;
     }
     let place = report.facts.resolve(cluster, Scope::Target);
-    let is_measured = place.is_some_and(|place| report.facts.value(&place, &probe::OUTCOME).is_some());
+    let is_measured =
+        place.is_some_and(|place| report.facts.value(&place, &probe::OUTCOME).is_some());
     let why = if is_measured {
         "not judged: the measurement does not decide whether another is faster"
     } else {
         "not judged: no measurement tells whether another is faster"
     };
-    let (name, now) = (setting.own_name(), report.facts.named(cluster, setting.name));
-    let line = now.value().map(|value| format!("{name} = {}", quoted(&setting.written(value))));
+    let (name, now) = (
+        setting.own_name(),
+        report.facts.named(cluster, setting.name),
+    );
+    let line = now
+        .value()
+        .map(|value| format!("{name} = {}", quoted(&setting.written(value))));
     Some(format!(
         "# now: {}\n# {}   # {why}\n",
         comment::inline(&origin::of(setting, now)),
@@ -161,17 +194,25 @@ fn postgres(step: &Step, setting: &Setting) -> Option<String> {
     let name = setting.own_name();
     let (why, note) = (comment::inline(&step.title), restart(step));
     match &step.advice.change {
-        Change::Set(value) if !is_in_file(setting.kind) => {
-            Some(format!("# {name}: {}; not a line of this file. {why}\n", comment::inline(value)))
-        }
+        Change::Set(value) if !is_in_file(setting.kind) => Some(format!(
+            "# {name}: {}; not a line of this file. {why}\n",
+            comment::inline(value)
+        )),
         Change::Set(value) => Some(format!("{name} = {}   # {why}{note}\n", quoted(value))),
-        Change::Keep if !is_in_file(setting.kind) => {
-            Some(format!("# {name}: already so; not a line of this file. {why}\n"))
-        }
-        Change::Keep => Some(match step.advice.current.value().map(|now| step.advice.setting.written(now)) {
-            Some(now) => format!("# {name} = {}   # already so: {why}\n", quoted(&now)),
-            None => format!("# {name}   # leave it as it is: {why}\n"),
-        }),
+        Change::Keep if !is_in_file(setting.kind) => Some(format!(
+            "# {name}: already so; not a line of this file. {why}\n"
+        )),
+        Change::Keep => Some(
+            match step
+                .advice
+                .current
+                .value()
+                .map(|now| step.advice.setting.written(now))
+            {
+                Some(now) => format!("# {name} = {}   # already so: {why}\n", quoted(&now)),
+                None => format!("# {name}   # leave it as it is: {why}\n"),
+            },
+        ),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
 }
@@ -192,13 +233,20 @@ fn option(step: &Step, name: &str) -> Option<String> {
             "{name} = {}   # {why}{note}\n",
             quote::mysql::option(&step.advice.setting.with_unit(value))
         )),
-        Change::Keep => Some(match step.advice.current.value().map(|now| step.advice.setting.written(now)) {
-            Some(now) => format!(
-                "# {name} = {}   # already so: {why}\n",
-                quote::mysql::option(&step.advice.setting.with_unit(&now))
-            ),
-            None => format!("# {name}   # leave it as it is: {why}\n"),
-        }),
+        Change::Keep => Some(
+            match step
+                .advice
+                .current
+                .value()
+                .map(|now| step.advice.setting.written(now))
+            {
+                Some(now) => format!(
+                    "# {name} = {}   # already so: {why}\n",
+                    quote::mysql::option(&step.advice.setting.with_unit(&now))
+                ),
+                None => format!("# {name}   # leave it as it is: {why}\n"),
+            },
+        ),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
 }
@@ -225,8 +273,8 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A value in the syntax of postgresql.conf: words and whole numbers bare, everything else in quotes, where a backslash
-/// would begin an escape (guc-file.l, GUC_scanstr).
+/// A value in the syntax of postgresql.conf: words and whole numbers bare, everything else in
+/// quotes, where a backslash would begin an escape (guc-file.l, GUC_scanstr).
 pub fn quoted(value: &str) -> String {
     let value = comment::inline(value);
     let number = value.chars().all(|c| c.is_ascii_digit());
@@ -256,7 +304,8 @@ mod tests {
 
     #[test]
     fn the_plan_becomes_lines_and_nothing_else_does() {
-        let change = |setting: &str, value: &str| sample::advice(setting, Change::Set(value.to_owned()));
+        let change =
+            |setting: &str, value: &str| sample::advice(setting, Change::Set(value.to_owned()));
         let mut report = sample::at_risk();
         let plan = report.plans.first_mut().unwrap();
         let mut step = plan.steps.first().unwrap().clone();
@@ -271,34 +320,61 @@ mod tests {
         keep.subject = Subject::cluster("postgres /kept");
         plan.steps.push(keep);
         let text = render(&report);
-        assert!(!text.contains("data_checksums ="), "it can be set nowhere: {text}");
-        assert!(text.contains("# data_checksums: already so; not a line of this file."), "{text}");
-        let lines: Vec<&str> =
-            text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+        assert!(
+            !text.contains("data_checksums ="),
+            "it can be set nowhere: {text}"
+        );
+        assert!(
+            text.contains("# data_checksums: already so; not a line of this file."),
+            "{text}"
+        );
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty())
+            .collect();
         assert_eq!(lines, ["fsync = on   # why?max_connections = 9999"]);
-        assert!(text.contains("# wal_sync_method = fdatasync   # already so:"), "{text}");
-        assert!(!text.contains("commit_delay"), "an option is no part of the plan");
+        assert!(
+            text.contains("# wal_sync_method = fdatasync   # already so:"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("commit_delay"),
+            "an option is no part of the plan"
+        );
     }
 
     #[test]
     fn a_method_that_nobody_measured_is_not_called_right() {
         let mut report = sample::at_risk();
         for plan in &mut report.plans {
-            plan.steps.retain(|step| step.advice.setting.name != "pg.wal_sync_method");
+            plan.steps
+                .retain(|step| step.advice.setting.name != "pg.wal_sync_method");
         }
         let told = "# now: fdatasync, set in /srv/pg/15/main/postgresql.conf:211\n\
             # wal_sync_method = fdatasync   # not judged: ";
         let target = report.targets.first().unwrap();
         let (place, cluster) = (target.target.clone(), target.cluster.clone().unwrap());
-        report.facts.know(&cluster, &KIND, ServerKind::Postgres, Source::file("/srv/pg/15/main"));
+        report.facts.know(
+            &cluster,
+            &KIND,
+            ServerKind::Postgres,
+            Source::file("/srv/pg/15/main"),
+        );
         report.facts.forget(&place);
         let text = render(&report);
         assert!(text.contains(&format!("{told}no measurement")), "{text}");
-        let outcome =
-            Reading::known(probe::ProbeOutcome::NotSettled, Source::Probe { id: "commit".to_owned() });
+        let outcome = Reading::known(
+            probe::ProbeOutcome::NotSettled,
+            Source::Probe {
+                id: "commit".to_owned(),
+            },
+        );
         report.facts.put(&place, &probe::OUTCOME, outcome);
         let text = render(&report);
-        assert!(text.contains(&format!("{told}the measurement does not decide")), "{text}");
+        assert!(
+            text.contains(&format!("{told}the measurement does not decide")),
+            "{text}"
+        );
         assert_eq!(text.matches("wal_sync_method").count(), 1, "{text}");
     }
 
@@ -306,7 +382,10 @@ mod tests {
     fn every_line_says_where_the_value_in_force_is_set() {
         let change = sample::advice("pg.fsync", Change::Set("on".to_owned()));
         for (file, told) in [
-            ("/etc/pg/10-old.conf", "# now: off, set in /etc/pg/10-old.conf:1\nfsync = on "),
+            (
+                "/etc/pg/10-old.conf",
+                "# now: off, set in /etc/pg/10-old.conf:1\nfsync = on ",
+            ),
             (
                 "/srv/pg/postgresql.auto.conf",
                 "# now: off, set in /srv/pg/postgresql.auto.conf:1\n\
@@ -329,29 +408,44 @@ mod tests {
         }
     }
 
-    /// A report about servers of this kind, each with a step that changes a setting and one that keeps one.
+    /// A report about servers of this kind, each with a step that changes a setting and one that
+    /// keeps one.
     fn of_mysql(places: &[&str]) -> Report {
         let mut report = sample::at_risk();
         let plan = report.plans.first_mut().unwrap();
-        let (first, target) = (plan.steps.first().unwrap().clone(), report.targets.first().unwrap().clone());
+        let (first, target) = (
+            plan.steps.first().unwrap().clone(),
+            report.targets.first().unwrap().clone(),
+        );
         plan.steps.clear();
         report.targets.clear();
         for place in places {
             let cluster = Subject::cluster(*place);
             report.facts.is_of(&cluster, Area::Mysql);
-            report.targets.push(TargetSummary { cluster: Some(cluster.clone()), ..target.clone() });
+            report.targets.push(TargetSummary {
+                cluster: Some(cluster.clone()),
+                ..target.clone()
+            });
             let step = |setting, change, now: u64| Step {
                 subject: cluster.clone(),
                 title: "why\n[client]".to_owned(),
                 advice: Advice {
-                    current: Reading::known(Value::Whole(now), Source::line("/etc/mysql/my.cnf", 3)),
+                    current: Reading::known(
+                        Value::Whole(now),
+                        Source::line("/etc/mysql/my.cnf", 3),
+                    ),
                     risk: Risk::None,
                     ..sample::advice(setting, change)
                 },
                 ..first.clone()
             };
-            plan.steps.push(step("mysql.sync_binlog", Change::Set("1".to_owned()), 0));
-            plan.steps.push(step("mysql.innodb_flush_log_at_trx_commit", Change::Keep, 1));
+            plan.steps
+                .push(step("mysql.sync_binlog", Change::Set("1".to_owned()), 0));
+            plan.steps.push(step(
+                "mysql.innodb_flush_log_at_trx_commit",
+                Change::Keep,
+                1,
+            ));
         }
         report
     }
@@ -361,11 +455,19 @@ mod tests {
         let text = render(&of_mysql(&["/var/lib/mysql"]));
         let group = "# A server reads it when it starts. The plan says what changes a running server.\n[mysqld]\n\n# ";
         assert!(text.contains(group), "{text}");
-        let lines: Vec<&str> =
-            text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty())
+            .collect();
         assert_eq!(lines, ["[mysqld]", "sync_binlog = 1   # why?[client]"]);
-        assert!(text.contains("# now: 0, set in /etc/mysql/my.cnf:3\nsync_binlog"), "{text}");
-        assert!(text.contains("# innodb_flush_log_at_trx_commit = 1   # already so: why"), "{text}");
+        assert!(
+            text.contains("# now: 0, set in /etc/mysql/my.cnf:3\nsync_binlog"),
+            "{text}"
+        );
+        assert!(
+            text.contains("# innodb_flush_log_at_trx_commit = 1   # already so: why"),
+            "{text}"
+        );
         assert!(!text.contains("several servers"), "{text}");
         assert!(render(&of_mysql(&["/a", "/b"])).contains("give each server its own"));
     }
@@ -375,17 +477,25 @@ mod tests {
         let mut report = of_mysql(&["/var/lib/mysql"]);
         report.targets.extend(sample::at_risk().targets);
         let text = render(&report);
-        assert!(text.contains("# my.cnf, [mysqld]: sync_binlog = 1   # why"), "{text}");
+        assert!(
+            text.contains("# my.cnf, [mysqld]: sync_binlog = 1   # why"),
+            "{text}"
+        );
         assert!(!text.lines().any(|line| line.starts_with('[')), "{text}");
     }
 
     #[test]
     fn what_was_not_measured_is_told() {
         let mut report = sample::free_disk();
-        let note = MeasurementNote::Absence { reason: "the directory\nis full".to_owned() };
+        let note = MeasurementNote::Absence {
+            reason: "the directory\nis full".to_owned(),
+        };
         report.warnings.push(note.into());
         let text = render(&report);
-        assert!(text.contains("\n# not measured: the directory?is full\n"), "{text}");
+        assert!(
+            text.contains("\n# not measured: the directory?is full\n"),
+            "{text}"
+        );
         assert!(!text.contains("malformed"), "{text}");
     }
 }

@@ -1,8 +1,8 @@
-//! The contents of a device, in the one type that every output shows: it holds something, could not be read, is free,
-//! or is blank.
+//! The contents of a device, in the one type that every output shows: it holds something, could not
+//! be read, is free, or is blank.
 //!
-//! The facts are settled by then; this module only words them. A device is *blank* only if it was read completely, and
-//! an unreadable device is neither free nor held.
+//! The facts are settled by then; this module only words them. A device is *blank* only if it was
+//! read completely, and an unreadable device is neither free nor held.
 
 use serde::Serialize;
 
@@ -46,23 +46,43 @@ impl DeviceContent {
     pub fn from_facts(facts: &FactSet, target: &Subject) -> Self {
         match facts.resolve(target, Scope::Device) {
             Some(disk) => Self::of_disk(facts, &disk),
-            None => Self::Unreadable { because: "the device is not known".to_owned(), remedy: None },
+            None => Self::Unreadable {
+                because: "the device is not known".to_owned(),
+                remedy: None,
+            },
         }
     }
 
     fn of_disk(facts: &FactSet, disk: &Subject) -> Self {
         match facts.get(disk, &device::CONTENT) {
-            Reading::Known { value: Content::Holds, .. } => {
-                Self::Holds { holds: facts.value(disk, &device::HOLDS).unwrap_or_default() }
-            }
-            Reading::Known { value: Content::Free, .. } => Self::Free {
+            Reading::Known {
+                value: Content::Holds,
+                ..
+            } => Self::Holds {
+                holds: facts.value(disk, &device::HOLDS).unwrap_or_default(),
+            },
+            Reading::Known {
+                value: Content::Free,
+                ..
+            } => Self::Free {
                 size: facts.value(disk, &device::SIZE),
                 bytes_read: facts.value(disk, &device::BYTES_READ),
                 unread_run: facts.value(disk, &device::UNREAD_RUN),
             },
-            Reading::Known { value: Content::Blank, .. } => Self::Blank,
-            Reading::Unknown { why, detail, remedy } => {
-                let because = if detail.is_empty() { why.to_string() } else { detail };
+            Reading::Known {
+                value: Content::Blank,
+                ..
+            } => Self::Blank,
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            } => {
+                let because = if detail.is_empty() {
+                    why.to_string()
+                } else {
+                    detail
+                };
                 Self::Unreadable { because, remedy }
             }
         }
@@ -87,18 +107,32 @@ impl DeviceContent {
     pub fn sentence(&self) -> String {
         match self {
             Self::Holds { holds } => {
-                format!("This device holds {}. No file system is advised for it.", holds.join(", "))
+                format!(
+                    "This device holds {}. No file system is advised for it.",
+                    holds.join(", ")
+                )
             }
             Self::Unreadable { because, remedy } => {
-                let remedy =
-                    remedy.as_ref().map(|remedy| format!(" To find out: {remedy}.")).unwrap_or_default();
+                let remedy = remedy
+                    .as_ref()
+                    .map(|remedy| format!(" To find out: {remedy}."))
+                    .unwrap_or_default();
                 format!("It is unknown whether it holds anything: {because}.{remedy}")
             }
-            Self::Free { size, bytes_read, unread_run } => {
-                let of = size.map(|size| format!(" of {}", text::bytes(size))).unwrap_or_default();
+            Self::Free {
+                size,
+                bytes_read,
+                unread_run,
+            } => {
+                let of = size
+                    .map(|size| format!(" of {}", text::bytes(size)))
+                    .unwrap_or_default();
                 let read = bytes_read.map_or_else(|| "the places read".to_owned(), text::bytes);
                 let missed = match unread_run {
-                    Some(run) => format!("up to {} of contiguous data may have been missed", at_most(*run)),
+                    Some(run) => format!(
+                        "up to {} of contiguous data may have been missed",
+                        at_most(*run)
+                    ),
                     None => "how much may have been missed is unknown".to_owned(),
                 };
                 format!(
@@ -106,7 +140,8 @@ impl DeviceContent {
                 )
             }
             Self::Blank => {
-                "No mount, swap space or device uses it. All of it was read: zeros or ones.".to_owned()
+                "No mount, swap space or device uses it. All of it was read: zeros or ones."
+                    .to_owned()
             }
         }
     }
@@ -114,7 +149,11 @@ impl DeviceContent {
 
 /// An upper bound, rounded up.
 fn at_most(bytes: u64) -> String {
-    let (unit, word) = if bytes < 1 << 20 { (1 << 10, "KiB") } else { (1 << 20, "MiB") };
+    let (unit, word) = if bytes < 1 << 20 {
+        (1 << 10, "KiB")
+    } else {
+        (1 << 20, "MiB")
+    };
     format!("{} {word}", text::grouped(bytes.div_ceil(unit)))
 }
 
@@ -143,23 +182,36 @@ mod tests {
     #[test]
     fn each_is_told_as_what_it_is_and_only_two_may_be_given() {
         let known = |content| told(Reading::known(content, Source::Assumed));
-        let unread = told(Reading::unknown(Why::Malformed, "reading /dev/sdb: Input/output error"));
+        let unread = told(Reading::unknown(
+            Why::Malformed,
+            "reading /dev/sdb: Input/output error",
+        ));
         let cases = [
-            (known(Content::Holds), "holds GPT, LVM2, ext4 and 1 more", false),
+            (
+                known(Content::Holds),
+                "holds GPT, LVM2, ext4 and 1 more",
+                false,
+            ),
             (unread, "unreadable", false),
             (known(Content::Free), "free", true),
             (known(Content::Blank), "blank", true),
         ];
         for (content, words, given) in cases {
-            assert_eq!((content.words().as_str(), content.may_be_given()), (words, given));
+            assert_eq!(
+                (content.words().as_str(), content.may_be_given()),
+                (words, given)
+            );
         }
     }
 
     #[test]
     fn a_bound_is_rounded_up() {
-        for (bytes, told) in
-            [(0, "0 KiB"), (1, "1 KiB"), (44_612_346, "43 MiB"), (2_601_140_224, "2 481 MiB")]
-        {
+        for (bytes, told) in [
+            (0, "0 KiB"),
+            (1, "1 KiB"),
+            (44_612_346, "43 MiB"),
+            (2_601_140_224, "2 481 MiB"),
+        ] {
             assert_eq!(at_most(bytes), told);
         }
     }

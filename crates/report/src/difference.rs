@@ -1,7 +1,9 @@
-//! The difference between two reports of a host: facts, findings, verdicts, and the price of a commit.
+//! The difference between two reports of a host: facts, findings, verdicts, and the price of a
+//! commit.
 //!
-//! It compares and judges nothing: each report's own rules decided what is dangerous. It never adds to a report's
-//! conclusions, so an earlier report cannot unlock anything that the present machine does not.
+//! It compares and judges nothing: each report's own rules decided what is dangerous. It never adds
+//! to a report's conclusions, so an earlier report cannot unlock anything that the present machine
+//! does not.
 
 mod kept;
 mod names;
@@ -9,9 +11,9 @@ mod parse;
 mod probes {
     //! The price of a commit now and before, and the changed facts that may explain it.
     //!
-    //! Only rows that both reports measured are compared. A cause is *likely* at best: a report shows that something
-    //! changed and that the price moved, never that the one caused the other. Without a significant shift of the price no
-    //! cause is sought.
+    //! Only rows that both reports measured are compared. A cause is *likely* at best: a report
+    //! shows that something changed and that the price moved, never that the one caused the other.
+    //! Without a significant shift of the price no cause is sought.
 
     use std::collections::BTreeSet;
 
@@ -23,10 +25,14 @@ mod probes {
 
     /// The shift of the price on every target that both reports measured.
     pub fn shifts(before: &Kept, now: &Kept, changes: &[FactChange]) -> Vec<ProbeShift> {
-        let both =
-            now.probes.iter().filter_map(|(target, new)| Some((target, before.probes.get(target)?, new)));
+        let both = now
+            .probes
+            .iter()
+            .filter_map(|(target, new)| Some((target, before.probes.get(target)?, new)));
         let alike = both.filter(|(_, old, new)| old.log.is_like(new.log));
-        alike.map(|(target, old, new)| of_target(now, target, old, new, changes)).collect()
+        alike
+            .map(|(target, old, new)| of_target(now, target, old, new, changes))
+            .collect()
     }
 
     fn of_target(
@@ -36,9 +42,13 @@ mod probes {
         new: &KeptProbe,
         changes: &[FactChange],
     ) -> ProbeShift {
-        let pairs = new.rows.iter().filter_map(|(which, row)| Some((which, old.rows.get(which)?, row)));
-        let rows: Vec<RowShift> =
-            pairs.map(|((method, pages), old, new)| row(*method, *pages, old, new)).collect();
+        let pairs = new
+            .rows
+            .iter()
+            .filter_map(|(which, row)| Some((which, old.rows.get(which)?, row)));
+        let rows: Vec<RowShift> = pairs
+            .map(|((method, pages), old, new)| row(*method, *pages, old, new))
+            .collect();
         let mut probe = ProbeShift {
             target: target.clone(),
             before: old.when.clone(),
@@ -70,32 +80,52 @@ mod probes {
     fn doubts(old: &KeptProbe, new: &KeptProbe) -> Vec<String> {
         let said = |when: &str, says: &String| format!("{when}: {}", says.trim_end_matches('.'));
         let before = old.doubts.iter().map(|says| said("before", says));
-        before.chain(new.doubts.iter().map(|says| said("now", says))).collect()
+        before
+            .chain(new.doubts.iter().map(|says| said("now", says)))
+            .collect()
     }
 
     /// The method in force where it was measured, else the default.
     fn main_method(now: &Kept, target: &Subject, rows: &[RowShift]) -> Option<Method> {
-        let of_server =
-            || rows.iter().filter(|row| row.as_server && row.pages == 1 && row.method.is_durable());
+        let of_server = || {
+            rows.iter()
+                .filter(|row| row.as_server && row.pages == 1 && row.method.is_durable())
+        };
         let in_force = subjects(now, target)
             .into_iter()
             .filter(|subject| subject.scope() == Scope::Cluster)
             .find_map(|cluster| now.value(cluster, postgres::WAL_SYNC_METHOD.name()))
             .and_then(|shown| WalSyncMethod::from_word(&shown.text()));
-        let named = of_server().find(|row| in_force.is_some() && row.method.server_method() == in_force);
-        let is_default =
-            |row: &&RowShift| row.method.server_method().is_some_and(WalSyncMethod::is_fdatasync);
+        let named =
+            of_server().find(|row| in_force.is_some() && row.method.server_method() == in_force);
+        let is_default = |row: &&RowShift| {
+            row.method
+                .server_method()
+                .is_some_and(WalSyncMethod::is_fdatasync)
+        };
         let default = || of_server().find(is_default);
-        named.or_else(default).or_else(|| of_server().next()).map(|row| row.method)
+        named
+            .or_else(default)
+            .or_else(|| of_server().next())
+            .map(|row| row.method)
     }
 
     /// The subjects that concern a target, and the host.
     fn subjects<'k>(kept: &'k Kept, target: &Subject) -> BTreeSet<&'k Subject> {
-        let own = kept.targets.get(target).into_iter().flat_map(|target| &target.subjects);
-        own.chain(kept.subjects().filter(|subject| subject.scope() == Scope::Host)).collect()
+        let own = kept
+            .targets
+            .get(target)
+            .into_iter()
+            .flat_map(|target| &target.subjects);
+        own.chain(
+            kept.subjects()
+                .filter(|subject| subject.scope() == Scope::Host),
+        )
+        .collect()
     }
 
-    /// Changed facts that can move the price. Derived facts are represented by those they follow from.
+    /// Changed facts that can move the price. Derived facts are represented by those they follow
+    /// from.
     fn causes(now: &Kept, target: &Subject, changes: &[FactChange]) -> Vec<Cause> {
         let concerned = subjects(now, target);
         let can = |change: &&FactChange| {
@@ -105,7 +135,10 @@ mod probes {
                 && change.values().is_some()
                 && concerned.contains(&change.subject)
         };
-        let cause = |change: &FactChange| Cause { subject: change.subject.clone(), fact: change.fact };
+        let cause = |change: &FactChange| Cause {
+            subject: change.subject.clone(),
+            fact: change.fact,
+        };
         changes.iter().filter(can).map(cause).collect()
     }
 }
@@ -133,7 +166,13 @@ pub fn difference(before: &Kept, now: &Kept) -> Difference {
         before: before.made.clone(),
         same_host: is_same_host(&before.made, &now.made),
         remarks: remarks(&old, now),
-        renamed: names.pairs(now).map(|(a, b)| Renamed { before: a.clone(), now: b.clone() }).collect(),
+        renamed: names
+            .pairs(now)
+            .map(|(a, b)| Renamed {
+                before: a.clone(),
+                now: b.clone(),
+            })
+            .collect(),
         gone: missing(&old, now),
         appeared: missing(now, &old),
         verdicts: verdicts(&old, now),
@@ -142,8 +181,12 @@ pub fn difference(before: &Kept, now: &Kept) -> Difference {
         probes: Vec::new(),
     };
     if let Some(common) = common_subjects(&old, now) {
-        difference.findings.retain(|change| common.contains(&change.subject));
-        difference.facts.retain(|change| common.contains(&change.subject));
+        difference
+            .findings
+            .retain(|change| common.contains(&change.subject));
+        difference
+            .facts
+            .retain(|change| common.contains(&change.subject));
     }
     difference.probes = probes::shifts(&old, now, &difference.facts);
     difference
@@ -159,7 +202,9 @@ fn is_same_host(before: &Made, now: &Made) -> bool {
 fn missing(from: &Kept, of: &Kept) -> Vec<Subject> {
     let alike = is_of_same(from, of);
     let counts = |subject: &&Subject| alike || !from.targets.contains_key(*subject);
-    let gone = from.subjects().filter(|subject| !of.facts.contains_key(*subject));
+    let gone = from
+        .subjects()
+        .filter(|subject| !of.facts.contains_key(*subject));
     gone.filter(counts).cloned().collect()
 }
 
@@ -169,22 +214,32 @@ fn is_of_same(a: &Kept, b: &Kept) -> bool {
     a.made.asked == b.made.asked || (both && a.targets.keys().eq(b.targets.keys()))
 }
 
-/// Where the reports are about different targets: the subjects of those that both looked at, and the host.
+/// Where the reports are about different targets: the subjects of those that both looked at, and
+/// the host.
 fn common_subjects(before: &Kept, now: &Kept) -> Option<BTreeSet<Subject>> {
     if is_of_same(before, now) {
         return None;
     }
-    let both =
-        now.targets.iter().filter_map(|(target, new)| Some((target, before.targets.get(target)?, new)));
-    let own = both.flat_map(|(target, old, new)| old.subjects.iter().chain(&new.subjects).chain([target]));
-    let host = now.subjects().filter(|subject| subject.scope() == Scope::Host);
+    let both = now
+        .targets
+        .iter()
+        .filter_map(|(target, new)| Some((target, before.targets.get(target)?, new)));
+    let own = both
+        .flat_map(|(target, old, new)| old.subjects.iter().chain(&new.subjects).chain([target]));
+    let host = now
+        .subjects()
+        .filter(|subject| subject.scope() == Scope::Host);
     Some(own.chain(host).cloned().collect())
 }
 
 fn verdicts(before: &Kept, now: &Kept) -> Vec<VerdictChange> {
     let change = |(target, now): (&Subject, &Standing)| {
         let before = *before.verdicts.get(target)?;
-        (before != *now).then(|| VerdictChange { target: target.clone(), before, now: *now })
+        (before != *now).then(|| VerdictChange {
+            target: target.clone(),
+            before,
+            now: *now,
+        })
     };
     let mut changes: Vec<VerdictChange> = now.verdicts.iter().filter_map(change).collect();
     changes.sort_by_key(|change| change.now);
@@ -192,7 +247,8 @@ fn verdicts(before: &Kept, now: &Kept) -> Vec<VerdictChange> {
 }
 
 fn findings(before: &Kept, now: &Kept) -> Vec<FindingChange> {
-    let all: BTreeSet<&(String, Subject)> = before.findings.keys().chain(now.findings.keys()).collect();
+    let all: BTreeSet<&(String, Subject)> =
+        before.findings.keys().chain(now.findings.keys()).collect();
     let change = |key: &&(String, Subject)| {
         let (rule, subject) = *key;
         let lacks = |kept: &Kept| !kept.rules.contains(rule) || !kept.facts.contains_key(subject);
@@ -208,7 +264,8 @@ fn findings(before: &Kept, now: &Kept) -> Vec<FindingChange> {
     all.iter().map(change).collect()
 }
 
-/// The class of a finding; the last two arguments tell whether either report lacks its rule or its subject.
+/// The class of a finding; the last two arguments tell whether either report lacks its rule or its
+/// subject.
 fn class(
     before: Option<&KeptFinding>,
     now: Option<&KeptFinding>,
@@ -232,21 +289,40 @@ fn class(
 }
 
 fn facts(before: &Kept, now: &Kept) -> Vec<FactChange> {
-    let known_then: BTreeSet<&str> = before.facts.values().flat_map(BTreeMap::keys).copied().collect();
-    let known_now: BTreeSet<&str> = now.facts.values().flat_map(BTreeMap::keys).copied().collect();
+    let known_then: BTreeSet<&str> = before
+        .facts
+        .values()
+        .flat_map(BTreeMap::keys)
+        .copied()
+        .collect();
+    let known_now: BTreeSet<&str> = now
+        .facts
+        .values()
+        .flat_map(BTreeMap::keys)
+        .copied()
+        .collect();
     // A part that only one of two versions can read is no change of the host.
     let same_version = before.made.walwise == now.made.walwise;
-    let comparable = |fact: &str| same_version || (known_then.contains(fact) && known_now.contains(fact));
+    let comparable =
+        |fact: &str| same_version || (known_then.contains(fact) && known_now.contains(fact));
     let mut changes = Vec::new();
     for (subject, new) in &now.facts {
-        let Some(old) = before.facts.get(subject) else { continue };
+        let Some(old) = before.facts.get(subject) else {
+            continue;
+        };
         let names: BTreeSet<&'static str> = old.keys().chain(new.keys()).copied().collect();
         for fact in names.into_iter().filter(|fact| comparable(fact)) {
             let (old, new) = (old.get(fact), new.get(fact));
             let nature = catalog::find(fact).map_or(Nature::Lasting, |info| info.nature);
             if nature != Nature::Measured && differs(old, new) {
                 let subject = subject.clone();
-                changes.push(FactChange { subject, fact, nature, before: old.cloned(), now: new.cloned() });
+                changes.push(FactChange {
+                    subject,
+                    fact,
+                    nature,
+                    before: old.cloned(),
+                    now: new.cloned(),
+                });
             }
         }
     }
@@ -255,7 +331,10 @@ fn facts(before: &Kept, now: &Kept) -> Vec<FactChange> {
 
 /// Whether a fact changed. One that is unknown in both has not, whatever the reasons.
 fn differs(before: Option<&KeptFact>, now: Option<&KeptFact>) -> bool {
-    match (before.and_then(KeptFact::value), now.and_then(KeptFact::value)) {
+    match (
+        before.and_then(KeptFact::value),
+        now.and_then(KeptFact::value),
+    ) {
         (Some(before), Some(now)) => !before.is_same(now),
         (None, None) => false,
         (Some(_), None) | (None, Some(_)) => true,
@@ -268,7 +347,9 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
     let mut remarks = Vec::new();
     if !is_of_same(before, now) {
         let words = |asked: &Option<String>| {
-            asked.as_ref().map_or_else(|| "everything that was found".to_owned(), Clone::clone)
+            asked
+                .as_ref()
+                .map_or_else(|| "everything that was found".to_owned(), Clone::clone)
         };
         remarks.push(format!(
             "the baseline is of {}, this report of {}: only what both looked at is compared",
@@ -277,21 +358,41 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
         ));
     }
     if was.live != is.live {
-        let of = |live: bool| if live { "the machine itself" } else { "a capture" };
-        remarks.push(format!("the baseline is of {}, this report of {}", of(was.live), of(is.live)));
+        let of = |live: bool| {
+            if live {
+                "the machine itself"
+            } else {
+                "a capture"
+            }
+        };
+        remarks.push(format!(
+            "the baseline is of {}, this report of {}",
+            of(was.live),
+            of(is.live)
+        ));
     }
     match (was.privileged, is.privileged) {
         (Some(true), Some(false)) => {
-            remarks.push("the baseline was made as root, this report without: fewer facts".to_owned());
+            remarks
+                .push("the baseline was made as root, this report without: fewer facts".to_owned());
         }
         (Some(false), Some(true)) => {
-            remarks.push("this report was made as root, the baseline without: more facts".to_owned());
+            remarks
+                .push("this report was made as root, the baseline without: more facts".to_owned());
         }
         _ => {}
     }
-    let ids = |rules: Vec<&String>| if rules.is_empty() { "none".to_owned() } else { first_of(&rules, 3) };
-    let (new, old): (Vec<_>, Vec<_>) =
-        (now.rules.difference(&before.rules).collect(), before.rules.difference(&now.rules).collect());
+    let ids = |rules: Vec<&String>| {
+        if rules.is_empty() {
+            "none".to_owned()
+        } else {
+            first_of(&rules, 3)
+        }
+    };
+    let (new, old): (Vec<_>, Vec<_>) = (
+        now.rules.difference(&before.rules).collect(),
+        before.rules.difference(&now.rules).collect(),
+    );
     if !new.is_empty() || !old.is_empty() {
         remarks.push(format!(
             "the rules are not those of the baseline (new: {}; gone: {}): findings may differ because the rules do",
@@ -309,7 +410,10 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let unmeasured = before.probes.keys().filter(|target| !now.probes.contains_key(*target));
+    let unmeasured = before
+        .probes
+        .keys()
+        .filter(|target| !now.probes.contains_key(*target));
     for target in unmeasured.filter(|target| now.targets.contains_key(*target)) {
         let name = target.name();
         remarks.push(format!(
@@ -319,10 +423,15 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
     }
     if before.foreign > 0 {
         let count = before.foreign;
-        remarks.push(format!("{count} facts of the baseline are unknown to this version and not compared"));
+        remarks.push(format!(
+            "{count} facts of the baseline are unknown to this version and not compared"
+        ));
     }
     if before.unreadable > 0 {
-        remarks.push(format!("{} parts of the baseline could not be read", before.unreadable));
+        remarks.push(format!(
+            "{} parts of the baseline could not be read",
+            before.unreadable
+        ));
     }
     remarks
 }

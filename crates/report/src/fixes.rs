@@ -1,4 +1,5 @@
-//! What to fix first: the changes of a plan and the findings beside it, each once, most urgent first.
+//! What to fix first: the changes of a plan and the findings beside it, each once, most urgent
+//! first.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,16 +35,39 @@ pub(crate) fn target_fixes<'r>(
     target: &TargetSummary,
     about: &[&'r Finding],
 ) -> Vec<Fix<'r>> {
-    let about: Vec<&Finding> =
-        about.iter().copied().filter(|finding| finding.outcome == Outcome::Applies).collect();
-    let steps = report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
+    let about: Vec<&Finding> = about
+        .iter()
+        .copied()
+        .filter(|finding| finding.outcome == Outcome::Applies)
+        .collect();
+    let steps = report
+        .plan(&target.target)
+        .into_iter()
+        .flat_map(|plan| &plan.steps);
     let changes = steps.filter(|step| !step.keeps());
-    let mut fixes: Vec<Fix<'_>> = changes.flat_map(|step| step_fixes(report, target, step, &about)).collect();
-    let planned: BTreeSet<String> = fixes.iter().flat_map(|fix| fix.rules.iter().cloned()).collect();
-    let beside = about.iter().filter(|finding| !planned.contains(&finding.rule));
-    fixes.extend(beside.filter(|finding| finding.level >= Level::Warning).map(|finding| of_finding(finding)));
+    let mut fixes: Vec<Fix<'_>> = changes
+        .flat_map(|step| step_fixes(report, target, step, &about))
+        .collect();
+    let planned: BTreeSet<String> = fixes
+        .iter()
+        .flat_map(|fix| fix.rules.iter().cloned())
+        .collect();
+    let beside = about
+        .iter()
+        .filter(|finding| !planned.contains(&finding.rule));
+    fixes.extend(
+        beside
+            .filter(|finding| finding.level >= Level::Warning)
+            .map(|finding| of_finding(finding)),
+    );
     // Sorting is stable, so that the order of the plan decides last.
-    fixes.sort_by_key(|fix| (Reverse(fix.level), Reverse(fix.basis == Basis::Measured), place(fix.setting)));
+    fixes.sort_by_key(|fix| {
+        (
+            Reverse(fix.level),
+            Reverse(fix.basis == Basis::Measured),
+            place(fix.setting),
+        )
+    });
     joined(fixes)
 }
 
@@ -53,18 +77,31 @@ fn commands(report: &Report, target: &TargetSummary, advice: &Advice) -> Vec<Com
     apply
 }
 
-/// Gives each step of a plan all of its commands: where none can be run, a comment says what is done by hand, and what was
-/// before.
+/// Gives each step of a plan all of its commands: where none can be run, a comment says what is
+/// done by hand, and what was before.
 pub fn complete(report: &mut Report) {
     let of_plan = |(target, plan): (&TargetSummary, &Plan)| {
-        let step = |step: &Step| (!step.keeps()).then(|| all_commands(report, target, &step.advice));
+        let step =
+            |step: &Step| (!step.keeps()).then(|| all_commands(report, target, &step.advice));
         plan.steps.iter().map(step).collect::<Vec<_>>()
     };
-    let completed: Vec<_> = report.targets.iter().zip(&report.plans).map(of_plan).collect();
+    let completed: Vec<_> = report
+        .targets
+        .iter()
+        .zip(&report.plans)
+        .map(of_plan)
+        .collect();
     for (plan, steps) in report.plans.iter_mut().zip(completed) {
         for (step, commands) in plan.steps.iter_mut().zip(steps) {
-            let Some([apply, verify, undo]) = commands else { continue };
-            step.advice = Advice { apply, verify, undo, ..step.advice.clone() };
+            let Some([apply, verify, undo]) = commands else {
+                continue;
+            };
+            step.advice = Advice {
+                apply,
+                verify,
+                undo,
+                ..step.advice.clone()
+            };
         }
     }
 }
@@ -72,18 +109,27 @@ pub fn complete(report: &mut Report) {
 /// What applies, verifies and undoes advice about a target.
 fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Vec<Command>; 3] {
     let or = |commands: &[Command], other: &dyn Fn() -> Vec<Command>| {
-        if commands.is_empty() && advice.own.is_empty() { other() } else { commands.to_vec() }
+        if commands.is_empty() && advice.own.is_empty() {
+            other()
+        } else {
+            commands.to_vec()
+        }
     };
     let by_hand = |says: &str| vec![Command::remark(says)];
-    // The script makes the file system of a free disk with all that belongs to it, and looks again before.
+    // The script makes the file system of a free disk with all that belongs to it, and looks again
+    // before.
     let script = || {
-        mkfs::asked_again(report, &target.target, " --format script --output setup.sh").into_iter().collect()
+        mkfs::asked_again(report, &target.target, " --format script --output setup.sh")
+            .into_iter()
+            .collect()
     };
     let apply = || match advice.setting.kind {
         SettingKind::BootOptions => fstab_lines(report, target).into_iter().collect(),
         SettingKind::Filesystem | SettingKind::Placement => {
             let (from, to) = (target.target.name(), advice.summary());
-            by_hand(&format!("by hand: stop the server, copy {from} to {to}, start the server there"))
+            by_hand(&format!(
+                "by hand: stop the server, copy {from} to {to}, start the server there"
+            ))
         }
         SettingKind::MountOptions
         | SettingKind::MkfsOptions
@@ -100,25 +146,41 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
     };
     let verify = || {
         let check = Command::check(target.target.name(), " --no-probe");
-        check.and_then(|check| report.host.command(check)).into_iter().collect()
+        check
+            .and_then(|check| report.host.command(check))
+            .into_iter()
+            .collect()
     };
     let undo = || {
-        let before = if target.kind.is_device() { "a blank disk".to_owned() } else { origin::now(advice) };
+        let before = if target.kind.is_device() {
+            "a blank disk".to_owned()
+        } else {
+            origin::now(advice)
+        };
         by_hand(&format!("before: {before}"))
     };
     let is_free_disk = target.kind.is_device();
     let apply: &dyn Fn() -> Vec<Command> = if is_free_disk { &script } else { &apply };
-    [or(&advice.apply, apply), or(&advice.verify, &verify), or(&advice.undo, &undo)]
+    [
+        or(&advice.apply, apply),
+        or(&advice.verify, &verify),
+        or(&advice.undo, &undo),
+    ]
 }
 
 /// The command that prints the lines of /etc/fstab for a target.
 pub(crate) fn fstab_lines(report: &Report, target: &TargetSummary) -> Option<Command> {
-    report.host.command(Command::check(target.target.name(), " --no-probe --format fstab")?)
+    report.host.command(Command::check(
+        target.target.name(),
+        " --no-probe --format fstab",
+    )?)
 }
 
 /// The entries about what belongs to no target.
 pub(crate) fn other_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
-    let applies = findings.iter().filter(|finding| finding.outcome == Outcome::Applies);
+    let applies = findings
+        .iter()
+        .filter(|finding| finding.outcome == Outcome::Applies);
     let mut fixes: Vec<Fix<'_>> = applies
         .filter(|finding| finding.level >= Level::Warning)
         .map(|finding| of_finding(finding))
@@ -132,7 +194,8 @@ pub fn is_of_verdict(rule: &str) -> bool {
     rule.starts_with("verdict.")
 }
 
-/// A step of several rules is an entry for each; that of mount options is one, since one command makes all changes.
+/// A step of several rules is an entry for each; that of mount options is one, since one command
+/// makes all changes.
 fn step_fixes<'r>(
     report: &Report,
     target: &TargetSummary,
@@ -150,14 +213,25 @@ fn step_fixes<'r>(
     let mut seen = BTreeSet::new();
     let mut fixes = Vec::new();
     let with_advice = |finding: &&'r Finding| {
-        Some((*finding, finding.advice.iter().find(|advice| advises(finding, advice))?))
+        Some((
+            *finding,
+            finding
+                .advice
+                .iter()
+                .find(|advice| advises(finding, advice))?,
+        ))
     };
-    let mut own: Vec<(&Finding, &Advice)> = about.iter().filter(is_here).filter_map(with_advice).collect();
+    let mut own: Vec<(&Finding, &Advice)> = about
+        .iter()
+        .filter(is_here)
+        .filter_map(with_advice)
+        .collect();
     // What interrupts most gives its title to the commands of all.
     own.sort_by_key(|(finding, advice)| (Reverse(finding.level), Reverse(advice.risk)));
     for (finding, advice) in own {
         if seen.insert(&finding.rule) {
-            let is_one = step.rules.len() == 1 || step.advice.setting.kind.mount() == Some(Mounting::Now);
+            let is_one =
+                step.rules.len() == 1 || step.advice.setting.kind.mount() == Some(Mounting::Now);
             let alone = if is_one { &step.advice } else { advice };
             fixes.push(Fix {
                 setting: Some(advice.setting),
@@ -207,8 +281,8 @@ fn seen_in(advice: &Advice) -> Option<String> {
     }
 }
 
-/// Entries with the same commands, or of one rule about one subject, are one; a finding that repeats the verdict joins the
-/// first critical one.
+/// Entries with the same commands, or of one rule about one subject, are one; a finding that
+/// repeats the verdict joins the first critical one.
 fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
     let mut out: Vec<Fix<'_>> = Vec::new();
     let (mut by_commands, mut by_title) = (BTreeMap::new(), BTreeMap::new());
@@ -218,14 +292,27 @@ fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
             verdicts.push(fix);
             continue;
         }
-        let commands: Vec<String> = fix.commands.iter().map(|command| command.as_str().to_owned()).collect();
+        let commands: Vec<String> = fix
+            .commands
+            .iter()
+            .map(|command| command.as_str().to_owned())
+            .collect();
         let title = (fix.subject, fix.rules.clone(), fix.title.clone());
-        let known = by_commands.get(&commands).filter(|_| !commands.is_empty()).or(by_title.get(&title));
+        let known = by_commands
+            .get(&commands)
+            .filter(|_| !commands.is_empty())
+            .or(by_title.get(&title));
         let at = known.copied().unwrap_or(out.len());
         if let Some(other) = out.get_mut(at) {
-            let rules = fix.rules.into_iter().filter(|rule| !other.rules.contains(rule));
+            let rules = fix
+                .rules
+                .into_iter()
+                .filter(|rule| !other.rules.contains(rule));
             other.rules.extend(rules.collect::<Vec<_>>());
-            let commands = fix.commands.into_iter().filter(|command| !other.commands.contains(command));
+            let commands = fix
+                .commands
+                .into_iter()
+                .filter(|command| !other.commands.contains(command));
             other.commands.extend(commands.collect::<Vec<_>>());
             other.risk = other.risk.max(fix.risk);
         } else {
@@ -250,5 +337,8 @@ fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
 /// The place of a setting among the answers; behind them where it is none.
 fn place(setting: Option<&'static Setting>) -> usize {
     let topic = setting.and_then(Topic::from_setting);
-    Topic::ALL.iter().position(|one| Some(*one) == topic).unwrap_or(Topic::ALL.len())
+    Topic::ALL
+        .iter()
+        .position(|one| Some(*one) == topic)
+        .unwrap_or(Topic::ALL.len())
 }

@@ -1,7 +1,8 @@
-//! The forms of a report, one row each, for the command line and for the screen that saves and copies.
+//! The forms of a report, one row each, for the command line and for the screen that saves and
+//! copies.
 //!
-//! The contents of a form are left to its own module. A report about several targets is one document in each form,
-//! because the part about the host appears once.
+//! The contents of a form are left to its own module. A report about several targets is one
+//! document in each form, because the part about the host appears once.
 
 use super::monitoring::{Protocol, nagios, prometheus};
 use super::paste::{fstab, udev};
@@ -179,8 +180,8 @@ impl Format {
         }
     }
 
-    /// The complete report in this form, with a newline at its end. The error is a sentence, such as for a script that
-    /// would create a file system on a used disk.
+    /// The complete report in this form, with a newline at its end. The error is a sentence, such
+    /// as for a script that would create a file system on a used disk.
     pub fn render(self, report: &Report) -> Result<String, String> {
         (self.properties().render)(report)
     }

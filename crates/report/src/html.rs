@@ -1,13 +1,16 @@
-//! The whole report as one HTML document that runs nothing and asks nobody for anything: the dashboard first, then what
-//! [`super::telling`] has, every finding and the facts; and the JSON report inside, as data.
+//! The whole report as one HTML document that runs nothing and asks nobody for anything: the
+//! dashboard first, then what [`super::telling`] has, every finding and the facts; and the JSON
+//! report inside, as data.
 //!
-//! How text is kept from being markup is the business of `markup`. [`super::inside`] finds the data again.
+//! How text is kept from being markup is the business of `markup`. [`super::inside`] finds the data
+//! again.
 
 mod markup;
 pub mod anchors {
     //! Places in the document that a link can name: a rule, and each finding.
     //!
-    //! A place is known from the finding alone, so that monitoring can link to it without having read the document.
+    //! A place is known from the finding alone, so that monitoring can link to it without having
+    //! read the document.
 
     use std::fmt::Write as _;
 
@@ -17,10 +20,16 @@ pub mod anchors {
     /// The longest part of a name that is taken as it is.
     const LONGEST: usize = 120;
 
-    /// The place of a finding: `finding-barrier.ext4-off-mount:~2fimages`. No two findings of a report share one.
+    /// The place of a finding: `finding-barrier.ext4-off-mount:~2fimages`. No two findings of a
+    /// report share one.
     pub fn finding(rule: &str, subject: &Subject) -> String {
-        // A rule has no colon and the word of a scope no hyphen, so the last hyphen before the first colon is between them.
-        format!("finding-{}-{}", encoded(rule), encoded(&subject.to_string()))
+        // A rule has no colon and the word of a scope no hyphen, so the last hyphen before the
+        // first colon is between them.
+        format!(
+            "finding-{}-{}",
+            encoded(rule),
+            encoded(&subject.to_string())
+        )
     }
 
     /// The place of what a rule says.
@@ -33,13 +42,15 @@ pub mod anchors {
         format!("facts-{}", encoded(&subject.to_string()))
     }
 
-    /// A name as part of an identity, which has no blank and nothing that a link would have to escape. A long one is cut and
-    /// told apart.
+    /// A name as part of an identity, which has no blank and nothing that a link would have to
+    /// escape. A long one is cut and told apart.
     fn encoded(name: &str) -> String {
         let mut out = String::new();
         for byte in name.bytes() {
             match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' => out.push(char::from(byte)),
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' => {
+                    out.push(char::from(byte));
+                }
                 b' ' => out.push(':'),
                 byte => drop(write!(out, "~{byte:02x}")),
             }
@@ -57,15 +68,31 @@ pub mod anchors {
         fn places_are_plain_and_told_apart() {
             let long = "/x".repeat(5000);
             let longer = "/x".repeat(5001);
-            let names =
-                ["/images", "/images/", "/a b", "/a:b", "a-b", "/é", "\"><svg onload=x>", "", &long, &longer];
+            let names = [
+                "/images",
+                "/images/",
+                "/a b",
+                "/a:b",
+                "a-b",
+                "/é",
+                "\"><svg onload=x>",
+                "",
+                &long,
+                &longer,
+            ];
             let mut seen = BTreeSet::new();
             for rule in ["barrier.ext4-off", "barrier.ext4", "barrier"] {
                 for name in names {
-                    for subject in [Subject::mount(name), Subject::target(name), Subject::device(name)] {
+                    for subject in [
+                        Subject::mount(name),
+                        Subject::target(name),
+                        Subject::device(name),
+                    ] {
                         let place = finding(rule, &subject);
                         assert!(
-                            place.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.:~".contains(&b)),
+                            place
+                                .bytes()
+                                .all(|b| b.is_ascii_alphanumeric() || b"_-.:~".contains(&b)),
                             "{place}"
                         );
                         assert!(place.len() <= 300 && seen.insert(place.clone()), "{place}");
@@ -75,11 +102,12 @@ pub mod anchors {
         }
     }
 }
-mod section;
-mod evidence;
 mod chart;
+mod evidence;
+mod section;
 mod dashboard {
-    //! The first screen: what the short report says, with the way of the flush and the price of a commit as pictures.
+    //! The first screen: what the short report says, with the way of the flush and the price of a
+    //! commit as pictures.
 
     use std::collections::BTreeSet;
 
@@ -92,12 +120,23 @@ mod dashboard {
     use crate::telling::{self, Bullet, Mark, sign};
 
     pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
-        let told: BTreeSet<&str> = report.findings.iter().map(|finding| &*finding.rule).collect();
+        let told: BTreeSet<&str> = report
+            .findings
+            .iter()
+            .map(|finding| &*finding.rule)
+            .collect();
         let mut out = Markup::default();
         let mut lines: Vec<Tag> = Vec::new();
         let targets = telling::worst_first(report);
         let first = targets.first().copied();
-        let mut pictures = first.map(|target| pictures(Charted { report, target, place: 1, facts }));
+        let mut pictures = first.map(|target| {
+            pictures(Charted {
+                report,
+                target,
+                place: 1,
+                facts,
+            })
+        });
         for piece in pieces(report) {
             let block = match piece {
                 Piece::Line(line) => match line.marks.first() {
@@ -133,7 +172,11 @@ mod dashboard {
     /// The lines so far, as a list of labels with what they say.
     fn listed(lines: &mut Vec<Tag>) -> Markup {
         let lines = std::mem::take(lines);
-        if lines.is_empty() { Markup::default() } else { tag("dl").adding(lines).into() }
+        if lines.is_empty() {
+            Markup::default()
+        } else {
+            tag("dl").adding(lines).into()
+        }
     }
 
     /// What to fix first, as a list.
@@ -142,22 +185,39 @@ mod dashboard {
         for (_, fix) in list.entries {
             let aside = Markup::fixed("  ").and(Markup::phrase(&fix.aside));
             let says = Markup::phrase(&fix.says).and(aside).and(rules(&fix, told));
-            entries.extend(fix.marks.first().map(|level| tag("dt").add(section::mark(level))));
+            entries.extend(
+                fix.marks
+                    .first()
+                    .map(|level| tag("dt").add(section::mark(level))),
+            );
             entries.push(tag("dd").add(says).add(section::details(&fix.beneath)));
         }
-        let more = list.more.map(|more| tag("p").text(&more)).map_or_else(Markup::default, Markup::from);
+        let more = list
+            .more
+            .map(|more| tag("p").text(&more))
+            .map_or_else(Markup::default, Markup::from);
         let persist = list.persist.map(|command| {
             let command = tag("code").text(command.as_str());
-            Markup::from(tag("p").text("To keep mount options over a reboot: ").add(command))
+            Markup::from(
+                tag("p")
+                    .text("To keep mount options over a reboot: ")
+                    .add(command),
+            )
         });
-        listed(&mut entries).and(more).and(persist.unwrap_or_default())
+        listed(&mut entries)
+            .and(more)
+            .and(persist.unwrap_or_default())
     }
 
     /// The rules behind a line, with links to what they say.
     fn rules(line: &Bullet, told: &BTreeSet<&str>) -> Markup {
         let each = line.rule.split(", ").filter(|rule| !rule.is_empty());
         Markup::all(each.map(|rule| {
-            let name = if told.contains(rule) { section::rule(rule) } else { tag("code").text(rule).into() };
+            let name = if told.contains(rule) {
+                section::rule(rule)
+            } else {
+                tag("code").text(rule).into()
+            };
             Markup::fixed(" ").and(name)
         }))
     }
@@ -197,15 +257,28 @@ pub fn render(report: &Report) -> String {
         // The first group is of the host, each other of a target, the last of the rest.
         let place = at.checked_sub(1);
         let target = place.and_then(|place| targets.get(place));
-        let of = target.map(|target| Charted { report, target, place: *at, facts: &facts });
+        let of = target.map(|target| Charted {
+            report,
+            target,
+            place: *at,
+            facts: &facts,
+        });
         // The dashboard has those of the first target.
-        let pictures = of.filter(|_| *at > 1).into_iter().flat_map(|of| [of.path(), of.price()]);
+        let pictures = of
+            .filter(|_| *at > 1)
+            .into_iter()
+            .flat_map(|of| [of.path(), of.price()]);
         let further = of.into_iter().flat_map(Charted::further);
         let more = Markup::all(pictures.flatten().chain(further));
-        tag("section").with("id", &format!("part-{at}")).add(section::group(sections, *at == 1)).add(more)
+        tag("section")
+            .with("id", &format!("part-{at}"))
+            .add(section::group(sections, *at == 1))
+            .add(more)
     });
     let links = targets.iter().enumerate().map(|(at, target)| {
-        let name = telling::target::standing(report, target).and(": ").and_code(&target.title);
+        let name = telling::target::standing(report, target)
+            .and(": ")
+            .and_code(&target.title);
         let to = format!("#part-{}", at + 1);
         tag("li").add(tag("a").with("href", &to).add(Markup::phrase(&name)))
     });
@@ -217,24 +290,34 @@ pub fn render(report: &Report) -> String {
         ("Findings", "findings", false, evidence::findings(report)),
         ("Facts", "facts", true, facts.table()),
     ];
-    let folds: Vec<_> = folds.into_iter().filter(|(.., inner)| !inner.is_empty()).collect();
-    let contents =
-        tag("nav").add(tag("h2").text("Contents")).add(tag("ul").adding(links).adding(
-            folds.iter().map(|(heading, id, ..)| {
-                tag("li").add(tag("a").with("href", &format!("#{id}")).text(heading))
-            }),
-        ));
-    let masked = if report.host.live { "" } else { " In a capture names and numbers may be masked." };
+    let folds: Vec<_> = folds
+        .into_iter()
+        .filter(|(.., inner)| !inner.is_empty())
+        .collect();
+    let contents = tag("nav")
+        .add(tag("h2").text("Contents"))
+        .add(
+            tag("ul")
+                .adding(links)
+                .adding(folds.iter().map(|(heading, id, ..)| {
+                    tag("li").add(tag("a").with("href", &format!("#{id}")).text(heading))
+                })),
+        );
+    let masked = if report.host.live {
+        ""
+    } else {
+        " In a capture names and numbers may be masked."
+    };
     let review = format!(
         "For review: nothing was changed, commands are to be read before they are run, and what needs root says so.{masked}"
     );
-    let body = Markup::from(glance).and(contents).and(tag("p").text(&review)).and(Markup::all(chapters)).and(
-        Markup::all(
-            folds
-                .into_iter()
-                .map(|(heading, id, is_appendix, inner)| evidence::fold(heading, id, is_appendix, inner)),
-        ),
-    );
+    let body = Markup::from(glance)
+        .and(contents)
+        .and(tag("p").text(&review))
+        .and(Markup::all(chapters))
+        .and(Markup::all(folds.into_iter().map(
+            |(heading, id, is_appendix, inner)| evidence::fold(heading, id, is_appendix, inner),
+        )));
     let title = format!("Storage under databases on {}", report.host.name);
     page(&title, body, READ_BACK, &json::render(report))
 }
@@ -278,7 +361,8 @@ fn class(tone: Tone) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    //! What the page must be: all that the report says, nothing from the machine as markup, and the same bytes each time.
+    //! What the page must be: all that the report says, nothing from the machine as markup, and the
+    //! same bytes each time.
 
     use std::collections::BTreeSet;
 
@@ -291,9 +375,14 @@ mod tests {
     /// The words of a page, as they are read.
     fn read(page: &str) -> String {
         let body = page.split(inside::BEGIN).next().unwrap();
-        let texts = body.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
-        let text =
-            texts.collect::<String>().replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+        let texts = body
+            .split('<')
+            .map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
+        let text = texts
+            .collect::<String>()
+            .replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&quot;", "\"");
         text.replace("&amp;", "&")
     }
 
@@ -302,8 +391,15 @@ mod tests {
         for report in sample::all() {
             let page = render(&report);
             let text = read(&page);
-            for finding in report.findings.iter().filter(|one| one.outcome != Outcome::DoesNotApply) {
-                let place = format!(" id=\"{}\"", anchors::finding(&finding.rule, &finding.subject));
+            for finding in report
+                .findings
+                .iter()
+                .filter(|one| one.outcome != Outcome::DoesNotApply)
+            {
+                let place = format!(
+                    " id=\"{}\"",
+                    anchors::finding(&finding.rule, &finding.subject)
+                );
                 assert_eq!(page.matches(&place).count(), 1, "{place}");
                 assert!(
                     text.contains(&finding.title) && text.contains(&*finding.because),
@@ -311,9 +407,22 @@ mod tests {
                     finding.title
                 );
             }
-            for step in report.plans.iter().flat_map(|plan| plan.steps.iter().chain(&plan.options)) {
-                for command in step.advice.apply.iter().chain(&step.advice.verify).chain(&step.advice.undo) {
-                    assert!(text.lines().any(|line| line == command.as_str()), "{command}");
+            for step in report
+                .plans
+                .iter()
+                .flat_map(|plan| plan.steps.iter().chain(&plan.options))
+            {
+                for command in step
+                    .advice
+                    .apply
+                    .iter()
+                    .chain(&step.advice.verify)
+                    .chain(&step.advice.undo)
+                {
+                    assert!(
+                        text.lines().any(|line| line == command.as_str()),
+                        "{command}"
+                    );
                 }
             }
         }
@@ -326,7 +435,9 @@ mod tests {
             let page = render(&report);
             let values = |attribute: &str| -> Vec<String> {
                 let pieces = page.split(attribute).skip(1);
-                pieces.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+                pieces
+                    .map(|rest| rest.split('"').next().unwrap().to_owned())
+                    .collect()
             };
             let ids = values(" id=\"");
             let places: BTreeSet<&String> = ids.iter().collect();
@@ -349,8 +460,13 @@ mod tests {
     #[test]
     fn hostile_names_stay_text() {
         let long = "x".repeat(10_000);
-        for evil in ["</script><svg onload=alert(1)>", "<!--", "\u{202e}\"' onfocus=x ", &*long, "&lt;b&gt;"]
-        {
+        for evil in [
+            "</script><svg onload=alert(1)>",
+            "<!--",
+            "\u{202e}\"' onfocus=x ",
+            &*long,
+            "&lt;b&gt;",
+        ] {
             let mut report = sample::at_risk();
             let clean = render(&report);
             report.host.name = evil.to_owned();
@@ -374,7 +490,8 @@ mod tests {
         }
     }
 
-    /// A page has no option `-v`: it names the heading that has the rest, and that heading is there.
+    /// A page has no option `-v`: it names the heading that has the rest, and that heading is
+    /// there.
     #[test]
     fn what_is_cut_is_named_by_its_place() {
         let mut told = 0;
@@ -384,10 +501,14 @@ mod tests {
             assert!(!text.contains("(-v)"), "{text}");
             for place in text.split("(see “").skip(1) {
                 let heading = place.split('”').next().unwrap();
-                let heads =
-                    page.split("<h").skip(1).map(|rest| read(&rest.split("</h").next().unwrap()[2..]));
+                let heads = page
+                    .split("<h")
+                    .skip(1)
+                    .map(|rest| read(&rest.split("</h").next().unwrap()[2..]));
                 assert!(
-                    heads.into_iter().any(|head| head.ends_with(heading) || head.starts_with(heading)),
+                    heads
+                        .into_iter()
+                        .any(|head| head.ends_with(heading) || head.starts_with(heading)),
                     "{heading}"
                 );
                 told += 1;
@@ -401,12 +522,18 @@ mod tests {
     fn hops_lead_to_their_facts() {
         for report in sample::all() {
             let page = render(&report);
-            for subject in
-                report.verdicts.iter().flat_map(|verdict| &verdict.flush_path).flat_map(|hop| &hop.subjects)
+            for subject in report
+                .verdicts
+                .iter()
+                .flat_map(|verdict| &verdict.flush_path)
+                .flat_map(|hop| &hop.subjects)
             {
                 let place = anchors::facts(subject);
                 if page.contains(&format!("<tbody id=\"{place}\"")) {
-                    assert!(page.matches(&format!("<a href=\"#{place}\"")).count() > 0, "{subject}");
+                    assert!(
+                        page.matches(&format!("<a href=\"#{place}\"")).count() > 0,
+                        "{subject}"
+                    );
                 }
             }
         }
@@ -417,26 +544,39 @@ mod tests {
         );
     }
 
-    /// Rounds in which others were seen are hatched and named, and a price without a flush is called none.
+    /// Rounds in which others were seen are hatched and named, and a price without a flush is
+    /// called none.
     #[test]
     fn charts_say_what_limits_them() {
         let mut report = sample::at_risk();
         let hatched = |report: &Report| render(report).matches("class=\"hatch\"").count();
         let measurement = &mut report.probes[0].measurement;
-        for row in measurement.methods.iter_mut().filter_map(|row| row.paced.as_mut()) {
+        for row in measurement
+            .methods
+            .iter_mut()
+            .filter_map(|row| row.paced.as_mut())
+        {
             row.rounds_us = (1..=71).map(f64::from).collect();
         }
         assert_eq!(hatched(&report), 1);
         report.probes[0].measurement.caveats[0].rounds = vec![1, 2, 30, 70, 71];
         let page = render(&report);
         assert_eq!(page.matches("class=\"hatch\"").count(), 3);
-        assert!(read(&page).contains("Hatched: another process wrote"), "{page}");
+        assert!(
+            read(&page).contains("Hatched: another process wrote"),
+            "{page}"
+        );
         report.probes[0].measurement.caveats.clear();
         assert_eq!(hatched(&report), 0);
         assert!(!page.contains("[not durable]"));
         let source = Source::derived(["mount.barrier"]);
-        report.facts.know(&sample::data(), &FLUSH, Flush::Suppressed, source);
+        report
+            .facts
+            .know(&sample::data(), &FLUSH, Flush::Suppressed, source);
         let page = render(&report);
-        assert!(page.contains("[not durable]") && read(&page).contains("No flush was sent: not the latency"));
+        assert!(
+            page.contains("[not durable]")
+                && read(&page).contains("No flush was sent: not the latency")
+        );
     }
 }

@@ -1,6 +1,8 @@
-//! The JSON report inside an HTML document: where it begins and ends, and how it is read from there.
+//! The JSON report inside an HTML document: where it begins and ends, and how it is read from
+//! there.
 //!
-//! The document is untrusted: it is passed on piece by piece, and what is no report is found by whoever reads the JSON.
+//! The document is untrusted: it is passed on piece by piece, and what is no report is found by
+//! whoever reads the JSON.
 
 use std::io::{self, BufRead, Read};
 
@@ -33,7 +35,13 @@ pub struct ReportReader<R> {
 
 impl<R: BufRead> ReportReader<R> {
     pub fn new(document: R) -> Self {
-        Self { document, place: PagePart::Start, piece: Vec::new(), used: 0, at_line_start: true }
+        Self {
+            document,
+            place: PagePart::Start,
+            piece: Vec::new(),
+            used: 0,
+            at_line_start: true,
+        }
     }
 
     /// The next piece of JSON; empty at the end.
@@ -42,7 +50,10 @@ impl<R: BufRead> ReportReader<R> {
             let begins_line = self.at_line_start;
             (self.used, self.at_line_start) = (0, false);
             self.piece.clear();
-            self.document.by_ref().take(PIECE).read_until(b'\n', &mut self.piece)?;
+            self.document
+                .by_ref()
+                .take(PIECE)
+                .read_until(b'\n', &mut self.piece)?;
             self.at_line_start = self.piece.ends_with(b"\n");
             if self.piece.is_empty() {
                 return Ok(());
@@ -97,8 +108,10 @@ mod tests {
     fn json_is_passed_on_and_that_of_a_page_is_found() {
         assert_eq!(inside(b" \n {\"a\": 1}\n"), b" {\"a\": 1}\n");
         assert_eq!(inside(b"<p>{\"a\": 1}</p>\n"), b"");
-        let page =
-            format!("<!DOCTYPE html>\n<p>{}\n{BEGIN}{{\n  \"a\": 1\n}}\n{END}</body>\n", "x".repeat(200_000));
+        let page = format!(
+            "<!DOCTYPE html>\n<p>{}\n{BEGIN}{{\n  \"a\": 1\n}}\n{END}</body>\n",
+            "x".repeat(200_000)
+        );
         assert_eq!(inside(page.as_bytes()), b"{\n  \"a\": 1\n}\n");
     }
 

@@ -1,7 +1,8 @@
 //! The report as JSON: pretty, in a fixed order, with a newline at its end; and its schema.
 //!
-//! A document is complete before its first byte is written, so nobody reads half of one. Characters that change a
-//! terminal's display are escaped although JSON does not require it, because people `cat` reports.
+//! A document is complete before its first byte is written, so nobody reads half of one. Characters
+//! that change a terminal's display are escaped although JSON does not require it, because people
+//! `cat` reports.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -21,7 +22,13 @@ pub fn render(report: &Report) -> String {
 /// The recommendation as a JSON document: each answer and each fix on a line.
 pub fn recommendation(report: &Report) -> String {
     let mut document = Vec::new();
-    let mut out = Serializer::with_formatter(&mut document, Safe { deepest: 4, ..Safe::default() });
+    let mut out = Serializer::with_formatter(
+        &mut document,
+        Safe {
+            deepest: 4,
+            ..Safe::default()
+        },
+    );
     let _ = Recommendation::new(report).serialize(&mut out);
     document.push(b'\n');
     String::from_utf8(document).unwrap_or_default()
@@ -30,18 +37,21 @@ pub fn recommendation(report: &Report) -> String {
 /// Any of our values as a JSON document, escaped like the report.
 pub fn pretty<T: Serialize>(value: &T) -> String {
     let mut document = Vec::new();
-    // Maps with other than string keys are the one thing that cannot be serialised, and our values have no maps.
+    // Maps with other than string keys are the one thing that cannot be serialised, and our values
+    // have no maps.
     let _ = write(value, &mut document);
     String::from_utf8(document).unwrap_or_default()
 }
 
-/// Writes the same document piece by piece: that of ten thousand disks is larger than all else in memory.
+/// Writes the same document piece by piece: that of ten thousand disks is larger than all else in
+/// memory.
 pub fn write<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(&mut *out, Safe::default()))?;
     out.write_all(b"\n")
 }
 
-/// A document that is JSON already, escaped like the report. An escaped `<`, as it stands in HTML, is that sign again.
+/// A document that is JSON already, escaped like the report. An escaped `<`, as it stands in HTML,
+/// is that sign again.
 pub fn again(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
     let mut rest = document.chars();
@@ -81,14 +91,25 @@ struct Safe {
 
 impl Default for Safe {
     fn default() -> Self {
-        Self { pretty: PrettyFormatter::new(), depth: 0, deepest: usize::MAX }
+        Self {
+            pretty: PrettyFormatter::new(),
+            depth: 0,
+            deepest: usize::MAX,
+        }
     }
 }
 
 impl Formatter for Safe {
-    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c >= '\x7f' && is_treacherous(*c)) {
+        while let Some((at, c)) = rest
+            .char_indices()
+            .find(|(_, c)| *c >= '\x7f' && is_treacherous(*c))
+        {
             let (plain, found) = rest.split_at(at);
             out.write_all(plain.as_bytes())?;
             let mut escape = String::new();
@@ -101,12 +122,20 @@ impl Formatter for Safe {
 
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
-        if self.depth > self.deepest { out.write_all(b"[") } else { self.pretty.begin_array(out) }
+        if self.depth > self.deepest {
+            out.write_all(b"[")
+        } else {
+            self.pretty.begin_array(out)
+        }
     }
 
     fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth -= 1;
-        if self.depth >= self.deepest { out.write_all(b"]") } else { self.pretty.end_array(out) }
+        if self.depth >= self.deepest {
+            out.write_all(b"]")
+        } else {
+            self.pretty.end_array(out)
+        }
     }
 
     fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
@@ -118,17 +147,29 @@ impl Formatter for Safe {
     }
 
     fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        if self.depth > self.deepest { Ok(()) } else { self.pretty.end_array_value(out) }
+        if self.depth > self.deepest {
+            Ok(())
+        } else {
+            self.pretty.end_array_value(out)
+        }
     }
 
     fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
-        if self.depth > self.deepest { out.write_all(b"{") } else { self.pretty.begin_object(out) }
+        if self.depth > self.deepest {
+            out.write_all(b"{")
+        } else {
+            self.pretty.begin_object(out)
+        }
     }
 
     fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth -= 1;
-        if self.depth >= self.deepest { out.write_all(b"}") } else { self.pretty.end_object(out) }
+        if self.depth >= self.deepest {
+            out.write_all(b"}")
+        } else {
+            self.pretty.end_object(out)
+        }
     }
 
     fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
@@ -144,7 +185,11 @@ impl Formatter for Safe {
     }
 
     fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        if self.depth > self.deepest { Ok(()) } else { self.pretty.end_object_value(out) }
+        if self.depth > self.deepest {
+            Ok(())
+        } else {
+            self.pretty.end_object_value(out)
+        }
     }
 }
 
@@ -168,14 +213,22 @@ mod tests {
         report.host.name = planted.to_owned();
         let document = render(&report);
         let structural = |c: char| c == '\n';
-        assert!(!document.chars().any(|c| is_treacherous(c) && !structural(c)), "{document}");
+        assert!(
+            !document
+                .chars()
+                .any(|c| is_treacherous(c) && !structural(c)),
+            "{document}"
+        );
         let back: serde_json::Value = serde_json::from_str(&document).unwrap();
         assert_eq!(back["host"]["name"], planted);
         assert!(document.ends_with("}\n"));
     }
 
     /// What `walwise generate schema` prints.
-    const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/report.schema.json");
+    const SCHEMA: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../assets/report.schema.json"
+    );
 
     fn schema() -> String {
         std::fs::read_to_string(SCHEMA).unwrap()
@@ -188,7 +241,10 @@ mod tests {
         if std::env::var_os("WALWISE_UPDATE").is_some() {
             std::fs::write(SCHEMA, &made).unwrap();
         }
-        assert!(made == schema(), "stale: WALWISE_UPDATE=1 cargo test --lib schema, then look at it");
+        assert!(
+            made == schema(),
+            "stale: WALWISE_UPDATE=1 cargo test --lib schema, then look at it"
+        );
     }
 
     #[test]
@@ -198,8 +254,10 @@ mod tests {
         for report in sample::all() {
             for document in [render(&report), recommendation(&report)] {
                 let document: serde_json::Value = serde_json::from_str(&document).unwrap();
-                let errors: Vec<String> =
-                    validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+                let errors: Vec<String> = validator
+                    .iter_errors(&document)
+                    .map(|e| format!("{}: {e}", e.instance_path()))
+                    .collect();
                 assert!(errors.is_empty(), "{}: {errors:#?}", report.host.name);
             }
         }

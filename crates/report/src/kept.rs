@@ -1,6 +1,8 @@
-//! A report that somebody kept, JSON or HTML with that inside, in a form for people or for programs.
+//! A report that somebody kept, JSON or HTML with that inside, in a form for people or for
+//! programs.
 //!
-//! Nothing in it is believed: [`super::difference`] reads its parts, each of which is display-safe or lost alone.
+//! Nothing in it is believed: [`super::difference`] reads its parts, each of which is display-safe
+//! or lost alone.
 
 use std::io::{BufReader, Read};
 
@@ -21,10 +23,14 @@ impl KeptReport {
             .read_to_end(&mut bytes)
             .map_err(|error| Unusable::Unreadable(walwise_model::text::error_words(&error)))?;
         let kept = Kept::parse(bytes.as_slice())?;
-        Ok(Self { kept, json: json::again(&String::from_utf8_lossy(&bytes)) })
+        Ok(Self {
+            kept,
+            json: json::again(&String::from_utf8_lossy(&bytes)),
+        })
     }
 
-    /// The document that `walwise check --format json` wrote; one that comes out of a page has no indentation.
+    /// The document that `walwise check --format json` wrote; one that comes out of a page has no
+    /// indentation.
     pub fn json(&self) -> &str {
         &self.json
     }
@@ -50,7 +56,8 @@ impl KeptReport {
 
 #[cfg(test)]
 mod tests {
-    //! What is read back is what was written, whatever form it was kept in; and whoever wrote it gains nothing.
+    //! What is read back is what was written, whatever form it was kept in; and whoever wrote it
+    //! gains nothing.
 
     use super::*;
     use crate::{inside, sample};
@@ -69,7 +76,10 @@ mod tests {
             let (plain, page) = (read(&written), read(&html::render(&report)));
             assert_eq!(plain.json(), written);
             // A page leaves out the indentation.
-            let plainly: String = written.lines().flat_map(|line| [line.trim_start(), "\n"]).collect();
+            let plainly: String = written
+                .lines()
+                .flat_map(|line| [line.trim_start(), "\n"])
+                .collect();
             assert_eq!(page.json(), plainly);
             assert_eq!(plain.kept, page.kept);
             assert_eq!(plain.text(), page.text());
@@ -81,9 +91,16 @@ mod tests {
     fn everything_found_is_told_and_no_command_is() {
         for report in sample::all() {
             let kept = read(&json::render(&report));
-            for document in [kept.text().split_whitespace().collect::<Vec<_>>().join(" "), kept.html()] {
+            for document in [
+                kept.text().split_whitespace().collect::<Vec<_>>().join(" "),
+                kept.html(),
+            ] {
                 for finding in &report.findings {
-                    assert!(document.contains(&*finding.rule), "{}: {document}", finding.rule);
+                    assert!(
+                        document.contains(&*finding.rule),
+                        "{}: {document}",
+                        finding.rule
+                    );
                 }
             }
             let steps = report.plans.iter().flat_map(|plan| &plan.steps);
@@ -108,9 +125,16 @@ mod tests {
             finding.subject = Subject::mount(evil);
         }
         // Space between values may be any of four characters.
-        let raw = serde_json::to_string_pretty(&report).unwrap().replace('\n', "\r\n\t");
+        let raw = serde_json::to_string_pretty(&report)
+            .unwrap()
+            .replace('\n', "\r\n\t");
         let kept = read(&raw);
-        for document in [kept.text(), kept.markdown(), kept.html(), kept.json().to_owned()] {
+        for document in [
+            kept.text(),
+            kept.markdown(),
+            kept.html(),
+            kept.json().to_owned(),
+        ] {
             let found = document.chars().find(|c| *c != '\n' && is_treacherous(*c));
             assert_eq!(found, None, "{document}");
         }
@@ -121,10 +145,26 @@ mod tests {
     #[test]
     fn a_bad_file_is_refused_in_a_sentence() {
         let deep = format!("{{\"schema\": 3, \"facts\": {}", "[".repeat(100_000));
-        let cut = json::render(&sample::at_risk()).chars().take(2_000).collect::<String>();
+        let cut = json::render(&sample::at_risk())
+            .chars()
+            .take(2_000)
+            .collect::<String>();
         let page = format!("<!DOCTYPE html>\n{}{cut}", inside::BEGIN);
-        for document in ["", "x", "{}", "<html></html>", "[1]", "{\"schema\": 99}", &deep, &cut, &page] {
-            let refused = KeptReport::read(document.as_bytes()).map(|_| ()).unwrap_err().to_string();
+        for document in [
+            "",
+            "x",
+            "{}",
+            "<html></html>",
+            "[1]",
+            "{\"schema\": 99}",
+            &deep,
+            &cut,
+            &page,
+        ] {
+            let refused = KeptReport::read(document.as_bytes())
+                .map(|_| ())
+                .unwrap_err()
+                .to_string();
             assert!(!refused.contains('\n'), "{refused}");
         }
     }
@@ -132,7 +172,8 @@ mod tests {
     /// A part that is not what it should be is lost alone, and that is said.
     #[test]
     fn a_bad_part_costs_itself() {
-        let mut json: serde_json::Value = serde_json::from_str(&json::render(&sample::at_risk())).unwrap();
+        let mut json: serde_json::Value =
+            serde_json::from_str(&json::render(&sample::at_risk())).unwrap();
         json["verdicts"][0] = serde_json::json!({"target": 7});
         let told = read(&json.to_string()).text();
         assert!(told.contains("1 part of it could not be read"), "{told}");

@@ -1,8 +1,8 @@
-//! A block device of a stack in a storage engineer's words: `RAID5, 3 of 4, resyncing`, `bcache, writeback, dirty`,
-//! `LVM thin volume vg-data`, `DRBD protocol C`, `NVMe over TCP`.
+//! A block device of a stack in a storage engineer's words: `RAID5, 3 of 4, resyncing`,
+//! `bcache, writeback, dirty`, `LVM thin volume vg-data`, `DRBD protocol C`, `NVMe over TCP`.
 //!
-//! Only known facts are shown, and normal ones are omitted. A mapping of unknown target type keeps its maker's name
-//! (`LVM`), because linear and thin volumes look the same without root.
+//! Only known facts are shown, and normal ones are omitted. A mapping of unknown target type keeps
+//! its maker's name (`LVM`), because linear and thin volumes look the same without root.
 
 use walwise_model::facts::catalog::device::{
     self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, Fabric, Shingled, SyncAction,
@@ -22,14 +22,21 @@ pub fn block(facts: &FactSet, subject: &Subject) -> String {
         Some(DeviceKind::Multipath) => named("multipath", text(&device::DM_NAME)),
         Some(DeviceKind::Dmraid) => named("firmware RAID", text(&device::DM_NAME)),
         Some(DeviceKind::Vdo) => named("VDO", text(&device::DM_NAME)),
-        Some(DeviceKind::Dm) => named(&mapping("device mapper", facts, subject), text(&device::DM_NAME)),
+        Some(DeviceKind::Dm) => named(
+            &mapping("device mapper", facts, subject),
+            text(&device::DM_NAME),
+        ),
         Some(DeviceKind::Loop) => match text(&device::LOOP_FILE) {
             Some(file) => format!("loop over {file}"),
             None => "loop device".to_owned(),
         },
         Some(DeviceKind::Bcache) => {
-            let mode = facts.value(subject, &device::BCACHE_MODE).map(|mode| mode.to_string());
-            let state = facts.value(subject, &device::BCACHE_STATE).map(|state| state.to_string());
+            let mode = facts
+                .value(subject, &device::BCACHE_MODE)
+                .map(|mode| mode.to_string());
+            let state = facts
+                .value(subject, &device::BCACHE_STATE)
+                .map(|state| state.to_string());
             joined("bcache", [mode, state])
         }
         Some(DeviceKind::Drbd) => match facts.value(subject, &device::DRBD_PROTOCOL) {
@@ -44,16 +51,25 @@ pub fn block(facts: &FactSet, subject: &Subject) -> String {
         Some(DeviceKind::Zram) => "compressed memory".to_owned(),
         Some(kind @ DeviceKind::Partition) => kind.to_string(),
     };
-    let lasts = facts.value(subject, &device::EPHEMERAL).filter(|gone| *gone).map(|_| "ephemeral".to_owned());
-    let zones = facts.value(subject, &device::SHINGLED).and_then(|zones| match zones {
-        Shingled::No => None,
-        Shingled::Suspected => Some("perhaps shingled".to_owned()),
-        Shingled::HostAware | Shingled::HostManaged | Shingled::DriveManaged => {
-            Some(format!("shingled, {zones}"))
-        }
-    });
+    let lasts = facts
+        .value(subject, &device::EPHEMERAL)
+        .filter(|gone| *gone)
+        .map(|_| "ephemeral".to_owned());
+    let zones = facts
+        .value(subject, &device::SHINGLED)
+        .and_then(|zones| match zones {
+            Shingled::No => None,
+            Shingled::Suspected => Some("perhaps shingled".to_owned()),
+            Shingled::HostAware | Shingled::HostManaged | Shingled::DriveManaged => {
+                Some(format!("shingled, {zones}"))
+            }
+        });
     let attached = attached(facts, subject, kind);
-    [Some(first), size, attached, lasts, zones].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    [Some(first), size, attached, lasts, zones]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Its attachment, unless it is obvious.
@@ -78,12 +94,17 @@ fn named(kind: &str, name: Option<String>) -> String {
 }
 
 fn joined<const N: usize>(first: &str, more: [Option<String>; N]) -> String {
-    std::iter::once(first.to_owned()).chain(more.into_iter().flatten()).collect::<Vec<_>>().join(", ")
+    std::iter::once(first.to_owned())
+        .chain(more.into_iter().flatten())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// A mapping by its targets, where they were read: `LVM thin volume`.
 fn mapping(maker: &str, facts: &FactSet, subject: &Subject) -> String {
-    let mut targets = facts.value(subject, &device::DM_TARGETS).unwrap_or_default();
+    let mut targets = facts
+        .value(subject, &device::DM_TARGETS)
+        .unwrap_or_default();
     targets.dedup();
     let mode = facts.value(subject, &device::DM_CACHE_MODE);
     let kind = match targets.as_slice() {
@@ -105,54 +126,80 @@ fn mapping(maker: &str, facts: &FactSet, subject: &Subject) -> String {
 
 /// The fill level of a thin pool: ` (81% data, 12% metadata)`.
 fn full(facts: &FactSet, subject: &Subject) -> String {
-    let percent =
-        |key: &Key<f64>, word: &str| facts.value(subject, key).map(|share| format!("{share:.0}% {word}"));
-    let shares: Vec<String> =
-        [percent(&device::THIN_DATA, "data"), percent(&device::THIN_METADATA, "metadata")]
-            .into_iter()
-            .flatten()
-            .collect();
-    if shares.is_empty() { String::new() } else { format!(" ({})", shares.join(", ")) }
+    let percent = |key: &Key<f64>, word: &str| {
+        facts
+            .value(subject, key)
+            .map(|share| format!("{share:.0}% {word}"))
+    };
+    let shares: Vec<String> = [
+        percent(&device::THIN_DATA, "data"),
+        percent(&device::THIN_METADATA, "metadata"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if shares.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", shares.join(", "))
+    }
 }
 
 fn array(facts: &FactSet, subject: &Subject) -> String {
-    let level = facts.value(subject, &device::MD_LEVEL).map_or("md array", ArrayLevel::title);
+    let level = facts
+        .value(subject, &device::MD_LEVEL)
+        .map_or("md array", ArrayLevel::title);
     let disks = facts.value(subject, &device::MD_DISKS);
     let missing = facts.value(subject, &device::MD_DEGRADED);
-    let there =
-        disks.zip(missing).map(|(disks, missing)| format!("{} of {disks}", disks.saturating_sub(missing)));
-    let doing = facts.value(subject, &device::MD_SYNC_ACTION).and_then(|action| {
-        let word = match action {
-            SyncAction::Idle => return None,
-            SyncAction::Frozen => "frozen",
-            SyncAction::Resync => "resyncing",
-            SyncAction::Recover => "recovering",
-            SyncAction::Check => "being checked",
-            SyncAction::Repair => "being repaired",
-            SyncAction::Reshape => "being reshaped",
-        };
-        Some(word.to_owned())
-    });
-    let closed = facts.value(subject, &device::MD_CONSISTENCY).and_then(|policy| match policy {
-        ConsistencyPolicy::Journal => Some("journal".to_owned()),
-        ConsistencyPolicy::Ppl => Some("PPL".to_owned()),
-        ConsistencyPolicy::None
-        | ConsistencyPolicy::Resync
-        | ConsistencyPolicy::Bitmap
-        | ConsistencyPolicy::Unknown => None,
-    });
-    let state = facts.value(subject, &device::MD_STATE).and_then(|state| match state {
-        ArrayState::Clear | ArrayState::Inactive => Some("not running".to_owned()),
-        ArrayState::Broken => Some("failed".to_owned()),
-        ArrayState::ReadOnly => Some("read-only".to_owned()),
-        ArrayState::ReadAuto => Some("read-only until the first write".to_owned()),
-        ArrayState::Suspended => Some("suspended".to_owned()),
-        ArrayState::Clean | ArrayState::Active | ArrayState::WritePending | ArrayState::ActiveIdle => None,
-    });
+    let there = disks
+        .zip(missing)
+        .map(|(disks, missing)| format!("{} of {disks}", disks.saturating_sub(missing)));
+    let doing = facts
+        .value(subject, &device::MD_SYNC_ACTION)
+        .and_then(|action| {
+            let word = match action {
+                SyncAction::Idle => return None,
+                SyncAction::Frozen => "frozen",
+                SyncAction::Resync => "resyncing",
+                SyncAction::Recover => "recovering",
+                SyncAction::Check => "being checked",
+                SyncAction::Repair => "being repaired",
+                SyncAction::Reshape => "being reshaped",
+            };
+            Some(word.to_owned())
+        });
+    let closed = facts
+        .value(subject, &device::MD_CONSISTENCY)
+        .and_then(|policy| match policy {
+            ConsistencyPolicy::Journal => Some("journal".to_owned()),
+            ConsistencyPolicy::Ppl => Some("PPL".to_owned()),
+            ConsistencyPolicy::None
+            | ConsistencyPolicy::Resync
+            | ConsistencyPolicy::Bitmap
+            | ConsistencyPolicy::Unknown => None,
+        });
+    let state = facts
+        .value(subject, &device::MD_STATE)
+        .and_then(|state| match state {
+            ArrayState::Clear | ArrayState::Inactive => Some("not running".to_owned()),
+            ArrayState::Broken => Some("failed".to_owned()),
+            ArrayState::ReadOnly => Some("read-only".to_owned()),
+            ArrayState::ReadAuto => Some("read-only until the first write".to_owned()),
+            ArrayState::Suspended => Some("suspended".to_owned()),
+            ArrayState::Clean
+            | ArrayState::Active
+            | ArrayState::WritePending
+            | ArrayState::ActiveIdle => None,
+        });
     // An array that only holds metadata never runs.
-    let state =
-        state.filter(|_| !facts.value(subject, &device::MD_LEVEL).is_some_and(ArrayLevel::is_container));
-    let failed = facts.value(subject, &device::MD_FAILED).filter(|failed| !failed.is_empty());
+    let state = state.filter(|_| {
+        !facts
+            .value(subject, &device::MD_LEVEL)
+            .is_some_and(ArrayLevel::is_container)
+    });
+    let failed = facts
+        .value(subject, &device::MD_FAILED)
+        .filter(|failed| !failed.is_empty());
     let failed = failed.map(|failed| format!("failed: {}", failed.join(" ")));
     joined(level, [there, state, doing, closed, failed])
 }
@@ -181,7 +228,8 @@ mod tests {
 
     #[test]
     fn layers_are_said_as_engineers_say_them() {
-        let list = |words: &[&str]| Value::List(words.iter().map(|&word| word.to_owned()).collect());
+        let list =
+            |words: &[&str]| Value::List(words.iter().map(|&word| word.to_owned()).collect());
         let kind = |word| (&device::KIND.info, text(word));
         for (facts, expect) in [
             (
@@ -210,7 +258,10 @@ mod tests {
                 ],
                 "bcache, writeback, dirty",
             ),
-            (vec![kind("drbd"), (&device::DRBD_PROTOCOL.info, text("C"))], "DRBD protocol C"),
+            (
+                vec![kind("drbd"), (&device::DRBD_PROTOCOL.info, text("C"))],
+                "DRBD protocol C",
+            ),
             (
                 vec![
                     kind("disk"),
@@ -219,7 +270,10 @@ mod tests {
                 ],
                 "disk, NVMe over TCP",
             ),
-            (vec![kind("lvm"), (&device::DM_NAME.info, text("vg-data"))], "LVM vg-data"),
+            (
+                vec![kind("lvm"), (&device::DM_NAME.info, text("vg-data"))],
+                "LVM vg-data",
+            ),
             (
                 vec![
                     kind("lvm"),
@@ -244,7 +298,10 @@ mod tests {
                 ],
                 "LVM writeback cache",
             ),
-            (vec![kind("crypt"), (&device::DM_NAME.info, text("data"))], "LUKS data"),
+            (
+                vec![kind("crypt"), (&device::DM_NAME.info, text("data"))],
+                "LUKS data",
+            ),
             (
                 vec![
                     kind("disk"),

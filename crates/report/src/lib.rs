@@ -1,7 +1,9 @@
-//! The report: one value from which the screens, the text, the JSON and every export are made. Pure.
+//! The report: one value from which the screens, the text, the JSON and every export are made.
+//! Pure.
 //!
-//! It orders and joins judgements and makes none itself. It is also the last guard: advice that the validity table does
-//! not accept for this kernel, tool or server is removed here and listed as withheld.
+//! It orders and joins judgements and makes none itself. It is also the last guard: advice that the
+//! validity table does not accept for this kernel, tool or server is removed here and listed as
+//! withheld.
 
 mod content;
 pub mod inside;
@@ -22,7 +24,10 @@ mod index {
         pub fn new(findings: &'a [Finding]) -> Self {
             let mut by_subject: BTreeMap<&Subject, Vec<(usize, &Finding)>> = BTreeMap::new();
             for (place, finding) in findings.iter().enumerate() {
-                by_subject.entry(&finding.subject).or_default().push((place, finding));
+                by_subject
+                    .entry(&finding.subject)
+                    .or_default()
+                    .push((place, finding));
             }
             Self { by_subject }
         }
@@ -41,12 +46,13 @@ mod index {
         }
     }
 }
+pub mod axis;
+mod bound;
 mod layer;
 mod model;
-mod bound;
-pub mod axis;
 pub mod ratios {
-    //! An axis of ratios, as logarithms: where a candidate of a trial stands against the first, with marks in per cent.
+    //! An axis of ratios, as logarithms: where a candidate of a trial stands against the first,
+    //! with marks in per cent.
     //!
     //! Equal ratios take equal room, and the first candidate, at 0 %, is always on it.
 
@@ -61,8 +67,8 @@ pub mod ratios {
 
     /// Per cent that may be marked, those that matter most first.
     const MARKS: [f64; 25] = [
-        0.0, 10.0, -10.0, 20.0, -20.0, 50.0, -50.0, 100.0, -80.0, 5.0, -5.0, 200.0, -90.0, 2.0, -2.0, 400.0,
-        -95.0, 900.0, -98.0, 1.0, -1.0, 1900.0, -99.0, 4900.0, 9900.0,
+        0.0, 10.0, -10.0, 20.0, -20.0, 50.0, -50.0, 100.0, -80.0, 5.0, -5.0, 200.0, -90.0, 2.0,
+        -2.0, 400.0, -95.0, 900.0, -98.0, 1.0, -1.0, 1900.0, -99.0, 4900.0, 9900.0,
     ];
     /// An axis reaches at least this far on each side of the first: 5 %.
     const LEAST: f64 = 0.05;
@@ -73,20 +79,26 @@ pub mod ratios {
         /// The axis for these intervals.
         pub fn around(intervals: impl Iterator<Item = Interval>) -> Self {
             let sane = intervals.filter(|found| found.low.is_finite() && found.high.is_finite());
-            let (low, high) =
-                sane.fold((-LEAST, LEAST), |(low, high), found| (low.min(found.low), high.max(found.high)));
+            let (low, high) = sane.fold((-LEAST, LEAST), |(low, high), found| {
+                (low.min(found.low), high.max(found.high))
+            });
             // A little room beyond the ends, so that they are seen to end.
             let room = 0.04 * (high - low);
-            Self { low: (low - room).max(-MOST), high: (high + room).min(MOST) }
+            Self {
+                low: (low - room).max(-MOST),
+                high: (high + room).min(MOST),
+            }
         }
 
-        /// The share of the axis at which a log-ratio stands: below 0 or above 1 where it lies outside; 0 for what is no number.
+        /// The share of the axis at which a log-ratio stands: below 0 or above 1 where it lies
+        /// outside; 0 for what is no number.
         pub fn share(&self, log: f64) -> f64 {
             let share = (log - self.low) / (self.high - self.low);
             if share.is_finite() { share } else { 0.0 }
         }
 
-        /// Its marks in ascending order, each as a share with its label, no two closer than `apart`.
+        /// Its marks in ascending order, each as a share with its label, no two closer than
+        /// `apart`.
         pub fn marks(&self, apart: f64) -> Vec<(f64, String)> {
             let mut found: Vec<(f64, String)> = Vec::new();
             for percent in MARKS {
@@ -94,7 +106,11 @@ pub mod ratios {
                 let share = self.share(log);
                 let is_near = |(other, _): &(f64, String)| (share - other).abs() < apart;
                 if (self.low..=self.high).contains(&log) && !found.iter().any(is_near) {
-                    let label = if percent == 0.0 { "0 %".to_owned() } else { format!("{percent:+} %") };
+                    let label = if percent == 0.0 {
+                        "0 %".to_owned()
+                    } else {
+                        format!("{percent:+} %")
+                    };
                     found.push((share, label));
                 }
             }
@@ -124,7 +140,12 @@ pub mod ratios {
         #[test]
         fn what_is_no_number_is_on_no_axis() {
             let axis = RatioAxis::around(
-                [Interval { low: f64::NEG_INFINITY, value: 0.0, high: f64::NAN }].into_iter(),
+                [Interval {
+                    low: f64::NEG_INFINITY,
+                    value: 0.0,
+                    high: f64::NAN,
+                }]
+                .into_iter(),
             );
             assert_eq!(axis, RatioAxis::around(std::iter::empty()));
             assert!(axis.share(f64::NAN) <= 0.0);
@@ -135,11 +156,12 @@ mod choice;
 pub mod difference;
 pub mod exit;
 mod identity {
-    //! The unique identity of a disk, as an attribute of sysfs that can be read again when it matters: before mkfs, in a
-    //! udev rule.
+    //! The unique identity of a disk, as an attribute of sysfs that can be read again when it
+    //! matters: before mkfs, in a udev rule.
     //!
-    //! Names such as sdb are assigned at every boot and are no identity. All name spaces of an NVMe disk share its serial
-    //! number, which therefore confirms an identity but is none by itself. Captures mask all identities.
+    //! Names such as sdb are assigned at every boot and are no identity. All name spaces of an NVMe
+    //! disk share its serial number, which therefore confirms an identity but is none by itself.
+    //! Captures mask all identities.
 
     use crate::Report;
     use walwise_model::facts::catalog::device;
@@ -157,21 +179,32 @@ mod identity {
     /// The identifying attribute of a disk, if one was read on this very machine and is plain text.
     pub fn of(report: &Report, disk: &Subject) -> Option<Identity> {
         let facts = [&device::UNIT, &device::SERIAL, &device::DM_UUID];
-        facts.into_iter().filter(|_| report.host.live).find_map(|fact| {
-            let reading = report.facts.get(disk, fact);
-            let Some(Source::File { path, .. }) = reading.source() else { return None };
-            let file =
-                path.strip_prefix("/sys/class/block/")?.strip_prefix(disk.name())?.strip_prefix('/')?;
-            let shared = fact.name() == device::SERIAL.name() && file == "device/serial";
-            let value = reading.value()?;
-            (!shared && plain(file, "_/") && plain(value, "_-.: "))
-                .then(|| Identity { file: file.to_owned(), value: value.clone() })
-        })
+        facts
+            .into_iter()
+            .filter(|_| report.host.live)
+            .find_map(|fact| {
+                let reading = report.facts.get(disk, fact);
+                let Some(Source::File { path, .. }) = reading.source() else {
+                    return None;
+                };
+                let file = path
+                    .strip_prefix("/sys/class/block/")?
+                    .strip_prefix(disk.name())?
+                    .strip_prefix('/')?;
+                let shared = fact.name() == device::SERIAL.name() && file == "device/serial";
+                let value = reading.value()?;
+                (!shared && plain(file, "_/") && plain(value, "_-.: ")).then(|| Identity {
+                    file: file.to_owned(),
+                    value: value.clone(),
+                })
+            })
     }
 
     fn plain(text: &str, also: &str) -> bool {
         let good = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
-        text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(good) && text.trim() == text
+        text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(good)
+            && text.trim() == text
     }
 
     #[cfg(test)]
@@ -184,13 +217,22 @@ mod identity {
             let wwid = ("device/wwid", "naa.5002538e40a1b2c3");
             let cases = [
                 (vec![(&device::UNIT, wwid)], Some(wwid)),
-                (vec![(&device::SERIAL, ("serial", "vol-1"))], Some(("serial", "vol-1"))),
+                (
+                    vec![(&device::SERIAL, ("serial", "vol-1"))],
+                    Some(("serial", "vol-1")),
+                ),
                 (vec![(&device::SERIAL, ("device/serial", "S4"))], None),
                 (
-                    vec![(&device::UNIT, ("wwid", "eui.0025")), (&device::SERIAL, ("device/serial", "S4"))],
+                    vec![
+                        (&device::UNIT, ("wwid", "eui.0025")),
+                        (&device::SERIAL, ("device/serial", "S4")),
+                    ],
                     Some(("wwid", "eui.0025")),
                 ),
-                (vec![(&device::DM_UUID, ("dm/uuid", "LVM-abc"))], Some(("dm/uuid", "LVM-abc"))),
+                (
+                    vec![(&device::DM_UUID, ("dm/uuid", "LVM-abc"))],
+                    Some(("dm/uuid", "LVM-abc")),
+                ),
                 (vec![(&device::UNIT, ("device/wwid", "a\"b"))], None),
                 (vec![(&device::UNIT, ("device/wwid", "*"))], None),
                 (vec![(&device::UNIT, ("../sdb/device/wwid", "naa.5"))], None),
@@ -203,8 +245,10 @@ mod identity {
                     let source = Source::file(format!("/sys/class/block/sdc/{file}"));
                     report.facts.know(&disk, fact, (*value).to_owned(), source);
                 }
-                let expect =
-                    expect.map(|(file, value)| Identity { file: file.to_owned(), value: value.to_owned() });
+                let expect = expect.map(|(file, value)| Identity {
+                    file: file.to_owned(),
+                    value: value.to_owned(),
+                });
                 assert_eq!(of(&report, &disk), expect);
                 report.host.live = false;
                 assert_eq!(of(&report, &disk), None, "a capture masks it");
@@ -213,11 +257,12 @@ mod identity {
     }
 }
 pub mod needed {
-    //! The unknown facts that a target needs: those missing for its verdict, and those that would decide its rules.
+    //! The unknown facts that a target needs: those missing for its verdict, and those that would
+    //! decide its rules.
     //!
-    //! They belong to the target's own stack and neighbours: itself, the layers below, its boot lines, its servers with
-    //! their logs, and the host. A fact about a shared disk is needed by both of its targets; an unknown fact about another
-    //! server is not.
+    //! They belong to the target's own stack and neighbours: itself, the layers below, its boot
+    //! lines, its servers with their logs, and the host. A fact about a shared disk is needed by
+    //! both of its targets; an unknown fact about another server is not.
 
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -241,13 +286,25 @@ pub mod needed {
     ) -> Vec<Needed> {
         let way = TargetScope::new(&report.facts, target);
         let mut all = Collected::default();
-        let missing = report.verdict(&target.target).into_iter().flat_map(|verdict| &verdict.missing);
-        missing.filter(|need| way.holds(&need.subject)).for_each(|need| all.add(need, None));
+        let missing = report
+            .verdict(&target.target)
+            .into_iter()
+            .flat_map(|verdict| &verdict.missing);
+        missing
+            .filter(|need| way.holds(&need.subject))
+            .for_each(|need| all.add(need, None));
         for finding in about {
-            let Outcome::Undecided { needs } = &finding.outcome else { continue };
+            let Outcome::Undecided { needs } = &finding.outcome else {
+                continue;
+            };
             // Facts of a measurement are requested with the price of a commit, not one by one.
-            let to_read = |need: &&Need| !need.fact.starts_with("probe.") && way.holds(&need.subject);
-            needs.iter().flatten().filter(to_read).for_each(|need| all.add(need, Some(&finding.rule)));
+            let to_read =
+                |need: &&Need| !need.fact.starts_with("probe.") && way.holds(&need.subject);
+            needs
+                .iter()
+                .flatten()
+                .filter(to_read)
+                .for_each(|need| all.add(need, Some(&finding.rule)));
         }
         all.needed
     }
@@ -262,22 +319,38 @@ pub mod needed {
         /// The subjects of a target, including the log places of the servers on it.
         pub fn new(facts: &FactSet, target: &'a TargetSummary) -> Self {
             let names = facts
-                .value(&target.target, &walwise_model::facts::catalog::target::CLUSTERS)
+                .value(
+                    &target.target,
+                    &walwise_model::facts::catalog::target::CLUSTERS,
+                )
                 .unwrap_or_default();
-            let servers = target.cluster.iter().cloned().chain(names.into_iter().map(Subject::cluster));
+            let servers = target
+                .cluster
+                .iter()
+                .cloned()
+                .chain(names.into_iter().map(Subject::cluster));
             let mut all = BTreeSet::new();
             for server in servers {
                 let linked = [Scope::Target, Scope::Mount, Scope::Device];
-                all.extend(linked.into_iter().filter_map(|scope| facts.resolve(&server, scope)));
+                all.extend(
+                    linked
+                        .into_iter()
+                        .filter_map(|scope| facts.resolve(&server, scope)),
+                );
                 all.extend(facts.stack(&server));
                 all.insert(server);
             }
-            Self { own: target.subjects.iter().collect(), servers: all }
+            Self {
+                own: target.subjects.iter().collect(),
+                servers: all,
+            }
         }
 
         /// Whether a subject belongs to it; the host always does.
         pub fn holds(&self, subject: &Subject) -> bool {
-            subject.scope() == Scope::Host || self.own.contains(subject) || self.servers.contains(subject)
+            subject.scope() == Scope::Host
+                || self.own.contains(subject)
+                || self.servers.contains(subject)
         }
     }
 
@@ -291,30 +364,37 @@ pub mod needed {
     impl Collected {
         fn add(&mut self, need: &Need, rule: Option<&str>) {
             let next = self.needed.len();
-            let at = *self.at.entry((need.subject.clone(), need.fact.clone())).or_insert(next);
+            let at = *self
+                .at
+                .entry((need.subject.clone(), need.fact.clone()))
+                .or_insert(next);
             if at == next {
-                self.needed.push(Needed { need: need.clone(), rules: Vec::new() });
+                self.needed.push(Needed {
+                    need: need.clone(),
+                    rules: Vec::new(),
+                });
             }
             let rules = self.needed.get_mut(at).map(|needed| &mut needed.rules);
-            if let Some((rules, rule)) =
-                rules.zip(rule).filter(|(rules, rule)| !rules.iter().any(|one| one == rule))
+            if let Some((rules, rule)) = rules
+                .zip(rule)
+                .filter(|(rules, rule)| !rules.iter().any(|one| one == rule))
             {
                 rules.push(rule.to_owned());
             }
         }
     }
 }
-mod options;
 mod mkfs;
+mod options;
 mod order {
-    //! The urgency of a target, by which the text and the screens order targets. The causes are decided elsewhere; this
-    //! module only compares.
+    //! The urgency of a target, by which the text and the screens order targets. The causes are
+    //! decided elsewhere; this module only compares.
 
     use super::{Report, TargetSummary};
     use walwise_judge::durability::Standing;
 
-    /// The urgency of a target, most urgent first. A critical finding raises a target although its verdict is durable,
-    /// because the finding can be about the next boot.
+    /// The urgency of a target, most urgent first. A critical finding raises a target although its
+    /// verdict is durable, because the finding can be about the next boot.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Urgency {
         /// Commits may be lost.
@@ -350,81 +430,102 @@ mod order {
     }
 }
 mod remedy {
-    //! The remedy of each critical finding: its advice where there is some, else its rule's text, else why its advice was
-    //! withheld.
+    //! The remedy of each critical finding: its advice where there is some, else its rule's text,
+    //! else why its advice was withheld.
     //!
-    //! The loader makes sure that one of the three exists. Advice takes precedence over the text, which is meant for
-    //! findings without any; a rule that a user raised may lack it.
+    //! The loader makes sure that one of the three exists. Advice takes precedence over the text,
+    //! which is meant for findings without any; a rule that a user raised may lack it.
 
     use super::Withheld;
     use walwise_judge::rules::{Change, Finding, Level, Mending, Outcome};
 
     /// Gives every applying critical finding its remedy.
     pub fn give(findings: &mut [Finding], withheld: &[Withheld]) {
-        let critical =
-            |finding: &&mut Finding| finding.level == Level::Critical && finding.outcome == Outcome::Applies;
+        let critical = |finding: &&mut Finding| {
+            finding.level == Level::Critical && finding.outcome == Outcome::Applies
+        };
         for finding in findings.iter_mut().filter(critical) {
             let told = finding.remedy.take();
-            finding.remedy =
-                by_advice(finding).or(told).or_else(|| none(finding, withheld)).or_else(|| Some(raised()));
+            finding.remedy = by_advice(finding)
+                .or(told)
+                .or_else(|| none(finding, withheld))
+                .or_else(|| Some(raised()));
         }
     }
 
     fn by_advice(finding: &Finding) -> Option<Mending> {
-        let changes = finding.advice.iter().filter(|advice| advice.change != Change::Keep);
+        let changes = finding
+            .advice
+            .iter()
+            .filter(|advice| advice.change != Change::Keep);
         let all: Vec<String> = changes
             .map(|advice| {
                 if advice.setting.kind.is_placement() {
-                    format!("Move {} to {}.", finding.subject.name(), advice.change.words())
+                    format!(
+                        "Move {} to {}.",
+                        finding.subject.name(),
+                        advice.change.words()
+                    )
                 } else {
                     format!("{}: {}", advice.setting, advice.change.words())
                 }
             })
             .collect();
-        (!all.is_empty()).then(|| Mending { here: true, says: all.join("; ") })
+        (!all.is_empty()).then(|| Mending {
+            here: true,
+            says: all.join("; "),
+        })
     }
 
     fn none(finding: &Finding, withheld: &[Withheld]) -> Option<Mending> {
         let of = |one: &&Withheld| one.rule == finding.rule && one.subject == finding.subject;
         let one = withheld.iter().find(of)?;
-        Some(Mending { here: false, says: format!("Withheld: {}. {}", one.advice, one.because) })
+        Some(Mending {
+            here: false,
+            says: format!("Withheld: {}. {}", one.advice, one.because),
+        })
     }
 
     /// For a rule of lower level that a user's file made critical.
     fn raised() -> Mending {
         let says = "None is known: a user's file raised this rule to critical, and the rule names no remedy.";
-        Mending { here: false, says: says.to_owned() }
+        Mending {
+            here: false,
+            says: says.to_owned(),
+        }
     }
 }
-mod stack;
-mod remount;
-mod plan;
-mod hop;
-mod origin;
-pub mod fixes;
-mod mysql;
-pub mod price;
 mod answers;
-pub mod conf;
-mod postgres;
 mod build;
-pub mod paste;
-pub mod script;
-pub mod telling;
-pub mod recommendation;
-pub mod json;
-pub mod text;
-pub mod markdown;
-pub mod html;
-mod kept;
-mod monitoring;
+pub mod conf;
+pub mod fixes;
 mod format;
+mod hop;
+pub mod html;
+pub mod json;
+mod kept;
+pub mod markdown;
+mod monitoring;
+mod mysql;
+mod origin;
+pub mod paste;
+mod plan;
+mod postgres;
+pub mod price;
+pub mod recommendation;
+mod remount;
+pub mod script;
+mod stack;
+pub mod telling;
+pub mod text;
 pub mod upgrade;
 mod what_if {
-    //! The differences under assumed facts: a part of the report of the real machine, which stays unchanged.
+    //! The differences under assumed facts: a part of the report of the real machine, which stays
+    //! unchanged.
     //!
-    //! Plans, exports and the exit code are those of the observed machine. Advice that can lose data is only named as
-    //! *would be offered*, without commands, because it requires observed facts.
+    //! Plans, exports and the exit code are those of the observed machine. Advice that can lose
+    //! data is only named as *would be offered*, without commands, because it requires observed
+    //! facts.
 
     use std::collections::BTreeSet;
 
@@ -435,26 +536,42 @@ mod what_if {
     use walwise_judge::rules::{Finding, Risk};
     use walwise_model::facts::{Subject, catalog};
 
-    /// Whether this fact can be assumed at all: conclusions change only through the facts they follow from.
+    /// Whether this fact can be assumed at all: conclusions change only through the facts they
+    /// follow from.
     pub fn can_be_assumed(fact: &str) -> bool {
         !catalog::find(fact).is_some_and(|key| key.is_judged)
     }
 
     impl WhatIf {
-        /// The differences between the real machine and the assumed one; `pretended` is the assumed one as if the
-        /// assumptions had been observed.
-        pub fn new(assumed: Vec<Assumed>, real: &Report, supposed: &Report, pretended: &Report) -> Self {
+        /// The differences between the real machine and the assumed one; `pretended` is the assumed
+        /// one as if the assumptions had been observed.
+        pub fn new(
+            assumed: Vec<Assumed>,
+            real: &Report,
+            supposed: &Report,
+            pretended: &Report,
+        ) -> Self {
             let mut difference = difference(&Kept::from_report(real), &Kept::from_report(supposed));
-            difference.findings.retain(|finding| finding.class != Class::Same);
+            difference
+                .findings
+                .retain(|finding| finding.class != Class::Same);
             let (before, now) = (steps(real), steps(supposed));
             let gone = before.difference(&now).map(|step| change(step, false));
-            let mut steps: Vec<StepChange> = now.difference(&before).map(|step| change(step, true)).collect();
+            let mut steps: Vec<StepChange> = now
+                .difference(&before)
+                .map(|step| change(step, true))
+                .collect();
             steps.extend(gone);
             steps.sort();
             let given = dangerous(real);
             let mut would_be_offered = dangerous(pretended);
             would_be_offered.retain(|offer| !given.contains(offer));
-            Self { assumed, difference, steps, would_be_offered }
+            Self {
+                assumed,
+                difference,
+                steps,
+                would_be_offered,
+            }
         }
     }
 
@@ -471,13 +588,21 @@ mod what_if {
     }
 
     fn change((target, subject, advice): &(Subject, Subject, String), comes: bool) -> StepChange {
-        StepChange { target: target.clone(), comes, subject: subject.clone(), advice: advice.clone() }
+        StepChange {
+            target: target.clone(),
+            comes,
+            subject: subject.clone(),
+            advice: advice.clone(),
+        }
     }
 
     /// Everything in a report that can lose data.
     fn dangerous(report: &Report) -> Vec<WouldBeOffered> {
         let of = |finding: &Finding| {
-            let risky = finding.advice.iter().filter(|advice| advice.risk == Risk::DataLossIfWrong);
+            let risky = finding
+                .advice
+                .iter()
+                .filter(|advice| advice.risk == Risk::DataLossIfWrong);
             let offers = risky.map(|advice| WouldBeOffered {
                 rule: finding.rule.clone(),
                 subject: finding.subject.clone(),
@@ -504,8 +629,9 @@ pub use model::price::Price;
 pub use model::upgrade::Upgrade;
 pub use model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
 pub use model::{
-    Alternative, Conflict, DirectoryRow, FilesystemChoice, HostSummary, LayerRow, Plan, ProbeResult, Report,
-    RunOption, SCHEMA_VERSION, Stack, Step, TargetSummary, ToolSummary, Withheld,
+    Alternative, Conflict, DirectoryRow, FilesystemChoice, HostSummary, LayerRow, Plan,
+    ProbeResult, Report, RunOption, SCHEMA_VERSION, Stack, Step, TargetSummary, ToolSummary,
+    Withheld,
 };
 pub use monitoring::{Health, Protocol};
 

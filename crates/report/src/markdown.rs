@@ -1,12 +1,14 @@
 //! The whole report as a Markdown document, for a ticket or a review.
 //!
-//! It says what [`super::telling`] has, in lists, tables and blocks of code, and at its end the sources; what is escaped, and
-//! how, is the business of [`write`].
+//! It says what [`super::telling`] has, in lists, tables and blocks of code, and at its end the
+//! sources; what is escaped, and how, is the business of [`write`].
 
 mod write;
 
 use super::Report;
-use super::telling::{self, Bullet, Bullets, Cells, Detail, Element, Grid, Instruction, Mark, Rank, Section};
+use super::telling::{
+    self, Bullet, Bullets, Cells, Detail, Element, Grid, Instruction, Mark, Rank, Section,
+};
 use super::text::layer;
 use walwise_model::quote::comment;
 use walwise_model::text::page::TextBuilder;
@@ -15,8 +17,15 @@ use write::{MarkdownWriter, cell, code, phrase, text};
 
 pub fn render(report: &Report) -> String {
     let mut document = MarkdownWriter::default();
-    document.heading(1, &format!("Storage under databases on {}", code(&report.host.name)));
-    let masked = if report.host.live { "" } else { " In a capture names and numbers may be masked." };
+    document.heading(
+        1,
+        &format!("Storage under databases on {}", code(&report.host.name)),
+    );
+    let masked = if report.host.live {
+        ""
+    } else {
+        " In a capture names and numbers may be masked."
+    };
     document.para(&format!(
         "For review: nothing was changed, commands are to be read before they are run, and what needs root says so.{masked}"
     ));
@@ -58,8 +67,17 @@ fn draw(document: &mut MarkdownWriter, section: &Section) {
             Element::Grid(columns) => grid(document, columns),
             Element::Stack(layers) => {
                 let mut page = TextBuilder::unbounded();
-                let row = |one| layer(one).iter().map(|cell| comment::inline(cell)).collect();
-                page.table(0, &layers.iter().map(row).collect::<Vec<Vec<String>>>(), &[]);
+                let row = |one| {
+                    layer(one)
+                        .iter()
+                        .map(|cell| comment::inline(cell))
+                        .collect()
+                };
+                page.table(
+                    0,
+                    &layers.iter().map(row).collect::<Vec<Vec<String>>>(),
+                    &[],
+                );
                 document.code("text", &page.finish().lines().collect::<Vec<_>>());
             }
             Element::Instructions(steps) => instructions(document, steps),
@@ -68,7 +86,13 @@ fn draw(document: &mut MarkdownWriter, section: &Section) {
 }
 
 /// What stands in the cells of a table.
-const CELLS: Cells<String> = Cells { text, code, phrase, mark, told };
+const CELLS: Cells<String> = Cells {
+    text,
+    code,
+    phrase,
+    mark,
+    told,
+};
 
 fn bullets(document: &mut MarkdownWriter, all: &Bullets) {
     let bullets = &all.bullets;
@@ -78,9 +102,15 @@ fn bullets(document: &mut MarkdownWriter, all: &Bullets) {
         let (head, rows) = all.table(&CELLS);
         document.table(&head, &[], &rows);
     }
-    for one in bullets.iter().filter(|one| one.beneath.iter().any(|detail| inline(detail).is_none())) {
+    for one in bullets
+        .iter()
+        .filter(|one| one.beneath.iter().any(|detail| inline(detail).is_none()))
+    {
         document.para(&format!("{}:", phrase(&one.says)));
-        details(document, one.beneath.iter().filter(|detail| inline(detail).is_none()));
+        details(
+            document,
+            one.beneath.iter().filter(|detail| inline(detail).is_none()),
+        );
     }
 }
 
@@ -94,7 +124,11 @@ fn item(bullet: &Bullet) -> String {
 
 /// What is said of a bullet, with the sentences beneath it.
 fn told(bullet: &Bullet) -> String {
-    bullet.beneath.iter().filter_map(inline).fold(phrase(&bullet.says), |all, more| all + " — " + &more)
+    bullet
+        .beneath
+        .iter()
+        .filter_map(inline)
+        .fold(phrase(&bullet.says), |all, more| all + " — " + &more)
 }
 
 fn mark(mark: &Mark) -> String {
@@ -119,16 +153,32 @@ fn inline(detail: &Detail) -> Option<String> {
 }
 
 fn grid(document: &mut MarkdownWriter, grid: &Grid) {
-    let rows: Vec<Vec<String>> = grid.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+    let rows: Vec<Vec<String>> = grid
+        .rows
+        .iter()
+        .map(|row| row.iter().map(cell).collect())
+        .collect();
     document.table(&grid.head, &grid.right, &rows);
 }
 
 /// Steps in a table, then each with its reasons and commands.
 fn instructions(document: &mut MarkdownWriter, steps: &[Instruction]) {
-    document.table(&Instruction::HEAD, &[true], &Instruction::table(steps, &CELLS));
+    document.table(
+        &Instruction::HEAD,
+        &[true],
+        &Instruction::table(steps, &CELLS),
+    );
     for step in steps {
-        let number = step.number.map(|number| format!("{number}. ")).unwrap_or_default();
-        let what = format!("{} of {}: {}", code(step.setting), text(&step.of), text(&step.change));
+        let number = step
+            .number
+            .map(|number| format!("{number}. "))
+            .unwrap_or_default();
+        let what = format!(
+            "{} of {}: {}",
+            code(step.setting),
+            text(&step.of),
+            text(&step.change)
+        );
         document.heading(4, &format!("{number}{what}"));
         match &step.beneath {
             Some(beneath) => details(document, beneath.iter()),
@@ -139,7 +189,8 @@ fn instructions(document: &mut MarkdownWriter, steps: &[Instruction]) {
 
 /// Fields as a list, commands as one block.
 fn details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item = &'d Detail>) {
-    let (mut items, mut commands, mut own): (Vec<String>, Vec<String>, Vec<String>) = Default::default();
+    let (mut items, mut commands, mut own): (Vec<String>, Vec<String>, Vec<String>) =
+        Default::default();
     for detail in details {
         match detail {
             Detail::Sentence(says) => items.push(phrase(says)),
@@ -151,7 +202,11 @@ fn details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item = &'d 
                 items.push(format!("{label}: {}", phrase(says)));
             }
             Detail::Becomes { whole, .. } => {
-                items.extend(whole.iter().map(|whole| format!("becomes: {}", code(whole))));
+                items.extend(
+                    whole
+                        .iter()
+                        .map(|whole| format!("becomes: {}", code(whole))),
+                );
             }
             Detail::Commands(label, all) => {
                 commands.push(format!("# {label}"));

@@ -1,4 +1,5 @@
-//! The command that creates an advised file system, from words that are safe in a shell and force nothing.
+//! The command that creates an advised file system, from words that are safe in a shell and force
+//! nothing.
 
 use super::{Plan, Report, Step, options};
 use walwise_judge::validity::mkfs_flag;
@@ -9,7 +10,9 @@ use walwise_model::settings::{NewFilesystem, SettingKind};
 
 /// The step that changes the setting of a kind.
 pub fn step(steps: &[Step], kind: SettingKind) -> Option<&Step> {
-    steps.iter().find(|step| step.advice.setting.kind == kind && !step.keeps())
+    steps
+        .iter()
+        .find(|step| step.advice.setting.kind == kind && !step.keeps())
 }
 
 /// The file system that a plan creates on a free disk.
@@ -31,7 +34,8 @@ pub fn made(steps: &[Step]) -> Option<NewFilesystem> {
         .and_then(|word| NewFilesystem::from_word(word))
 }
 
-/// The file system that the steps for a free disk create, and its mount options; the error says why there is none.
+/// The file system that the steps for a free disk create, and its mount options; the error says why
+/// there is none.
 pub fn chosen(steps: &[Step]) -> Result<Chosen, String> {
     let advised = step(steps, SettingKind::Filesystem);
     let advised = advised.and_then(|step| step.advice.change.values().first());
@@ -40,14 +44,20 @@ pub fn chosen(steps: &[Step]) -> Result<Chosen, String> {
     let pass = match made {
         NewFilesystem::Ext4 => 2,
         NewFilesystem::Xfs | NewFilesystem::Btrfs => 0,
-        NewFilesystem::Zfs => return Err("zpool makes ZFS, which mounts its datasets by itself".to_owned()),
+        NewFilesystem::Zfs => {
+            return Err("zpool makes ZFS, which mounts its datasets by itself".to_owned());
+        }
     };
     let mount = step(steps, SettingKind::MountOptions).and_then(|step| step.result.clone());
     let mount = mount.unwrap_or_else(|| "defaults".to_owned());
     if !plain(&mount, ",=_-.:") {
         return Err(format!("mount options that are not plain words: {mount}"));
     }
-    Ok(Chosen { fstype: made.word(), pass, mount })
+    Ok(Chosen {
+        fstype: made.word(),
+        pass,
+        mount,
+    })
 }
 
 /// Whether a word is literal in a shell: letters, digits and `also`, not empty, no option.
@@ -58,7 +68,11 @@ pub fn plain(word: &str, also: &str) -> bool {
 
 /// `mkfs.ext4 -m 1`, without the device; the error names the mistake in an option.
 pub fn command(steps: &[Step], fstype: &str) -> Result<Command, String> {
-    let values = |kind| step(steps, kind).into_iter().flat_map(|step| step.advice.change.values());
+    let values = |kind| {
+        step(steps, kind)
+            .into_iter()
+            .flat_map(|step| step.advice.change.values())
+    };
     let mut words: Vec<String> = values(SettingKind::MkfsOptions).cloned().collect();
     for feature in values(SettingKind::MkfsFeatures) {
         let flag = mkfs_flag(fstype, feature)
@@ -66,10 +80,14 @@ pub fn command(steps: &[Step], fstype: &str) -> Result<Command, String> {
         words.push(format!("{flag} {feature}"));
     }
     for (at, word) in words.iter().enumerate() {
-        if let Some(other) =
-            words.iter().skip(at).find(|other| options::exclude(SettingKind::MkfsOptions, word, other))
+        if let Some(other) = words
+            .iter()
+            .skip(at)
+            .find(|other| options::exclude(SettingKind::MkfsOptions, word, other))
         {
-            return Err(format!("mkfs options that contradict each other: {word}, {other}"));
+            return Err(format!(
+                "mkfs options that contradict each other: {word}, {other}"
+            ));
         }
     }
     let line = options::mkfs_joined(&words);
@@ -87,8 +105,8 @@ pub fn command(steps: &[Step], fstype: &str) -> Result<Command, String> {
     all.ok_or_else(|| format!("mkfs options that cannot be written in a command: {line}"))
 }
 
-/// The command that asks for a document about a free disk, with the file system that the user wants; `None` where the
-/// name of the disk cannot be written.
+/// The command that asks for a document about a free disk, with the file system that the user
+/// wants; `None` where the name of the disk cannot be written.
 pub fn asked_again(report: &Report, target: &Subject, format: &'static str) -> Option<Command> {
     let wanted = report.plan(target).and_then(Plan::wanted);
     let ask = Command::check(target.name(), "")?;
@@ -105,5 +123,10 @@ pub fn asked_again(report: &Report, target: &Subject, format: &'static str) -> O
 
 /// Whether a step makes new files be overwritten in place.
 pub fn sets_nocow(step: &Step) -> bool {
-    step.advice.change.values().iter().filter_map(|word| Attribute::from_word(word)).any(Attribute::is_nocow)
+    step.advice
+        .change
+        .values()
+        .iter()
+        .filter_map(|word| Attribute::from_word(word))
+        .any(Attribute::is_nocow)
 }

@@ -1,11 +1,11 @@
-//! The report as a value. Field names are the JSON's. Fields are only added, and [`SCHEMA_VERSION`] counts changes of
-//! meaning.
+//! The report as a value. Field names are the JSON's. Fields are only added, and [`SCHEMA_VERSION`]
+//! counts changes of meaning.
 
 pub mod answer;
 pub mod difference;
 pub mod price {
-    //! What a commit costs on a target, small enough to be carried from report to report. It is made and read in
-    //! [`crate::price`].
+    //! What a commit costs on a target, small enough to be carried from report to report. It is
+    //! made and read in [`crate::price`].
 
     use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,8 @@ pub mod price {
         pub target: Subject,
         /// When the measurement began, RFC 3339.
         pub when: String,
-        /// The layers beneath it at that time. Where they are others now, the price is no longer told.
+        /// The layers beneath it at that time. Where they are others now, the price is no longer
+        /// told.
         pub layers: Vec<String>,
         /// Of each method that a server could use, for commits of one page.
         pub methods: Vec<MethodPrice>,
@@ -46,8 +47,8 @@ pub mod price {
 }
 pub mod upgrade;
 pub mod what_if {
-    //! What would be different under assumed facts, as a part of the report of the real machine. It is found in
-    //! [`crate::what_if`].
+    //! What would be different under assumed facts, as a part of the report of the real machine. It
+    //! is found in [`crate::what_if`].
 
     use serde::Serialize;
 
@@ -60,11 +61,13 @@ pub mod what_if {
     pub struct WhatIf {
         /// What is assumed.
         pub assumed: Vec<Assumed>,
-        /// What is different then; `before` is the machine as it is. Values of *now* are assumed, or follow from what is.
+        /// What is different then; `before` is the machine as it is. Values of *now* are assumed,
+        /// or follow from what is.
         pub difference: Difference,
         /// Steps of plans that come or go.
         pub steps: Vec<StepChange>,
-        /// Advice that can lose data, and would be offered if what is assumed had been seen and measured on this machine.
+        /// Advice that can lose data, and would be offered if what is assumed had been seen and
+        /// measured on this machine.
         pub would_be_offered: Vec<WouldBeOffered>,
     }
 
@@ -72,14 +75,25 @@ pub mod what_if {
         /// Whether nothing differs.
         pub fn changes_nothing(&self) -> bool {
             let assumed = |subject: &Subject, fact: &str| {
-                self.assumed.iter().any(|one| one.subject == *subject && one.fact == fact)
+                self.assumed
+                    .iter()
+                    .any(|one| one.subject == *subject && one.fact == fact)
             };
-            let Difference { gone, appeared, verdicts, findings, facts, .. } = &self.difference;
+            let Difference {
+                gone,
+                appeared,
+                verdicts,
+                findings,
+                facts,
+                ..
+            } = &self.difference;
             gone.is_empty()
                 && appeared.is_empty()
                 && verdicts.is_empty()
                 && findings.is_empty()
-                && facts.iter().all(|change| assumed(&change.subject, change.fact))
+                && facts
+                    .iter()
+                    .all(|change| assumed(&change.subject, change.fact))
                 && self.steps.is_empty()
                 && self.would_be_offered.is_empty()
         }
@@ -102,7 +116,11 @@ pub mod what_if {
     impl Assumed {
         /// *stated* for an unknown fact, else *assumed*; neither opens anything that can lose data.
         pub fn word(&self) -> &'static str {
-            if self.really.is_known() { "assumed" } else { "stated" }
+            if self.really.is_known() {
+                "assumed"
+            } else {
+                "stated"
+            }
         }
     }
 
@@ -147,7 +165,9 @@ use difference::Difference;
 use price::Price;
 use upgrade::Upgrade;
 use walwise_judge::durability::{Standing, Verdict};
-use walwise_judge::rules::{Advice, Basis, Confidence, Finding, Level, Outcome, Pack, Study, Tally};
+use walwise_judge::rules::{
+    Advice, Basis, Confidence, Finding, Level, Outcome, Pack, Study, Tally,
+};
 use walwise_measure::measure::Measurement;
 use walwise_model::facts::catalog::target::TargetKind;
 use walwise_model::facts::{Area, Choice, FactRow, FactSet, Note, Subject, Value};
@@ -161,7 +181,8 @@ pub const SCHEMA_VERSION: u32 = 4;
 /// The oldest version that is read as a baseline and by `walwise show`.
 pub const OLDEST_SCHEMA: u32 = 3;
 
-/// Everything walwise has to say. Targets and what belongs to them, and facts, are in the order of their subjects.
+/// Everything walwise has to say. Targets and what belongs to them, and facts, are in the order of
+/// their subjects.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Report {
@@ -190,10 +211,16 @@ pub struct Report {
     pub verdicts: Vec<Verdict>,
     /// What was measured, by target.
     pub probes: Vec<ProbeResult>,
-    /// What a commit costs, by target, by the last run that measured it: this one, or one whose report is kept.
-    #[serde(rename = "commit_latencies", default, skip_serializing_if = "Vec::is_empty")]
+    /// What a commit costs, by target, by the last run that measured it: this one, or one whose
+    /// report is kept.
+    #[serde(
+        rename = "commit_latencies",
+        default,
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub prices: Vec<Price>,
-    /// Every rule on every subject where it applies or is undecided, in this order, the worst first. The JSON has two lists.
+    /// Every rule on every subject where it applies or is undecided, in this order, the worst
+    /// first. The JSON has two lists.
     #[serde(flatten, serialize_with = "in_two_lists")]
     #[cfg_attr(any(test, feature = "testing"), schemars(flatten, with = "Findings"))]
     pub findings: Vec<Finding>,
@@ -211,7 +238,8 @@ pub struct Report {
     /// What concerns the run as a whole.
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub warnings: Vec<Note>,
-    /// What would be different if some facts were others; nothing else in this report is about that.
+    /// What would be different if some facts were others; nothing else in this report is about
+    /// that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what_if: Option<WhatIf>,
     /// What the next kernel changes, where that was asked.
@@ -232,9 +260,14 @@ struct Findings<'a> {
 }
 
 fn in_two_lists<S: Serializer>(all: &[Finding], out: S) -> Result<S::Ok, S::Error> {
-    let (undecided, findings) =
-        all.iter().partition(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
-    Findings { findings, undecided }.serialize(out)
+    let (undecided, findings) = all
+        .iter()
+        .partition(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
+    Findings {
+        findings,
+        undecided,
+    }
+    .serialize(out)
 }
 
 impl Report {
@@ -243,15 +276,18 @@ impl Report {
         self.facts.named(subject, fact).value()
     }
 
-    /// Facts that are not known and could be. What is not there and needs nothing is no gap: a disk without a model has no
-    /// model.
+    /// Facts that are not known and could be. What is not there and needs nothing is no gap: a disk
+    /// without a model has no model.
     pub fn gaps(&self) -> impl Iterator<Item = FactRow<'_>> {
         self.facts.rows().filter(is_gap)
     }
 
     /// The published measurements behind a rule.
     pub fn evidence(&self, rule: &str) -> &[Study] {
-        self.rules.iter().find(|tally| tally.rule == rule).map_or(&[], |tally| &tally.evidence)
+        self.rules
+            .iter()
+            .find(|tally| tally.rule == rule)
+            .map_or(&[], |tally| &tally.evidence)
     }
 
     /// The verdict of a target.
@@ -318,15 +354,18 @@ pub struct HostSummary {
 pub type RunOption = (&'static str, Option<String>);
 
 impl HostSummary {
-    /// A command of walwise about the same host, read in the same way; `None` where the name of a file cannot be written.
+    /// A command of walwise about the same host, read in the same way; `None` where the name of a
+    /// file cannot be written.
     pub fn command(&self, command: Command) -> Option<Command> {
-        self.options.iter().try_fold(command, |command, (option, value)| {
-            let command = command.code(" ").code(option);
-            match value {
-                Some(value) => command.code(" ").value(value),
-                None => Some(command),
-            }
-        })
+        self.options
+            .iter()
+            .try_fold(command, |command, (option, value)| {
+                let command = command.code(" ").code(option);
+                match value {
+                    Some(value) => command.code(" ").value(value),
+                    None => Some(command),
+                }
+            })
     }
 }
 
@@ -349,17 +388,18 @@ pub struct TargetSummary {
     /// Of a device: what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<DeviceContent>,
-    /// What database servers keep there: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`. Empty when
-    /// it is unused, absent when that is not known.
+    /// What database servers keep there: `data`, `wal`, `tablespace`, `redo`, `binlog`,
+    /// `doublewrite`, `undo`. Empty when it is unused, absent when that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roles: Option<Vec<String>>,
-    /// The directories that those are, each with the verdict of the target: what lies on one file system stands and falls
-    /// together.
+    /// The directories that those are, each with the verdict of the target: what lies on one file
+    /// system stands and falls together.
     pub directories: Vec<DirectoryRow>,
     /// The cluster that uses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Subject>,
-    /// Everything whose facts and findings concern it: itself, its stack, what the next boot mounts of it, its cluster.
+    /// Everything whose facts and findings concern it: itself, its stack, what the next boot mounts
+    /// of it, its cluster.
     pub subjects: Vec<Subject>,
     /// Where there are several free disks, which to take: 1 is the first choice.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -425,8 +465,8 @@ pub struct ProbeResult {
     pub measurement: Measurement,
 }
 
-/// The consistent, ordered set of advice for one target: no setting twice. Of a free disk it begins with the file
-/// system; where there is one, what needs a new one comes last.
+/// The consistent, ordered set of advice for one target: no setting twice. Of a free disk it begins
+/// with the file system; where there is one, what needs a new one comes last.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Plan {

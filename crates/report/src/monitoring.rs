@@ -1,10 +1,13 @@
-//! The report for monitoring systems and for automation: one form each, drawn from the report's value.
+//! The report for monitoring systems and for automation: one form each, drawn from the report's
+//! value.
 //!
-//! Each form keeps the contract of its reader, to the exit code. What they share is here: what counts, how much of it is
-//! named, and the words. Host, probe and clock are left to others, so a form of the same report is the same bytes.
+//! Each form keeps the contract of its reader, to the exit code. What they share is here: what
+//! counts, how much of it is named, and the words. Host, probe and clock are left to others, so a
+//! form of the same report is the same bytes.
 
 pub mod nagios {
-    //! One line for Nagios and Icinga, with performance data (Monitoring Plugins Development Guidelines).
+    //! One line for Nagios and Icinga, with performance data (Monitoring Plugins Development
+    //! Guidelines).
 
     use super::{Health, applying, line, unknown};
     use crate::exit;
@@ -12,7 +15,8 @@ pub mod nagios {
     use walwise_judge::rules::Level;
     use walwise_model::text::escape_lines;
 
-    /// The largest number of things of a kind that the line names, and of targets with performance data.
+    /// The largest number of things of a kind that the line names, and of targets with performance
+    /// data.
     const MOST: usize = 3;
     const MOST_PRICES: usize = 16;
 
@@ -34,34 +38,62 @@ pub mod nagios {
         for price in report.prices.iter().take(MOST_PRICES) {
             for row in price.methods.iter().filter(|row| row.chosen) {
                 let seconds = row.median_us / 1e6;
-                data.push(format!("'commit {}'={seconds}s;;;0", label(price.target.name())));
+                data.push(format!(
+                    "'commit {}'={seconds}s;;;0",
+                    label(price.target.name())
+                ));
             }
         }
-        format!("WALWISE {} - {} | {}\n", health.word(), text(&says), data.join(" "))
+        format!(
+            "WALWISE {} - {} | {}\n",
+            health.word(),
+            text(&says),
+            data.join(" ")
+        )
     }
 
     /// The line for a run that failed.
     pub fn failure(sentence: &str) -> String {
-        format!("WALWISE {} - {}\n", Health::Unknown.word(), text(&escape_lines(sentence)))
+        format!(
+            "WALWISE {} - {}\n",
+            Health::Unknown.word(),
+            text(&escape_lines(sentence))
+        )
     }
 
     /// Text before the bar that begins the performance data.
     fn text(says: &str) -> String {
         let plain = |c: char| if c == '|' { '/' } else { c };
-        says.lines().collect::<Vec<_>>().join(" ").chars().map(plain).take(LONGEST).collect()
+        says.lines()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .chars()
+            .map(plain)
+            .take(LONGEST)
+            .collect()
     }
 
-    /// A label of performance data: no equals sign and no quote, and no bar, at which readers split.
+    /// A label of performance data: no equals sign and no quote, and no bar, at which readers
+    /// split.
     fn label(name: &str) -> String {
-        name.chars().map(|c| if matches!(c, '=' | '\'' | '|') { '_' } else { c }).collect()
+        name.chars()
+            .map(|c| {
+                if matches!(c, '=' | '\'' | '|') {
+                    '_'
+                } else {
+                    c
+                }
+            })
+            .collect()
     }
 }
 pub mod prometheus {
     //! Metrics for the textfile collector of Prometheus' node exporter, in its text format.
     //!
-    //! No sample has a time stamp, because the collector then skips the whole file (node_exporter, collector/textfile.go). A
-    //! metric without samples is left out, so a price that nobody measured is absent and never 0. Findings and targets beyond
-    //! a bound are counted in `walwise_left_out`.
+    //! No sample has a time stamp, because the collector then skips the whole file (node_exporter,
+    //! collector/textfile.go). A metric without samples is left out, so a price that nobody
+    //! measured is absent and never 0. Findings and targets beyond a bound are counted in
+    //! `walwise_left_out`.
 
     use std::collections::BTreeSet;
     use std::fmt::Write as _;
@@ -77,18 +109,30 @@ pub mod prometheus {
         let mut page = Metrics::default();
         page.metric("walwise_build_info", "The version of walwise.");
         page.sample(&[("version", report.tool.version.as_str())], 1.0);
-        page.metric("walwise_pack_info", "The rules and tables in force; fingerprint is their SHA-256.");
+        page.metric(
+            "walwise_pack_info",
+            "The rules and tables in force; fingerprint is their SHA-256.",
+        );
         page.sample(
-            &[("version", report.pack.version.as_str()), ("fingerprint", report.pack.sha256.as_str())],
+            &[
+                ("version", report.pack.version.as_str()),
+                ("fingerprint", report.pack.sha256.as_str()),
+            ],
             1.0,
         );
         if let Some(seconds) = seconds(&report.when) {
-            page.metric("walwise_last_run_timestamp_seconds", "When this report was made.");
+            page.metric(
+                "walwise_last_run_timestamp_seconds",
+                "When this report was made.",
+            );
             page.sample(&[], seconds);
         }
         let left_out = [verdicts(&mut page, report), findings(&mut page, report)];
         prices(&mut page, report);
-        page.metric("walwise_left_out", "How many targets and findings have no series of their own.");
+        page.metric(
+            "walwise_left_out",
+            "How many targets and findings have no series of their own.",
+        );
         for (of, count) in ["targets", "findings"].into_iter().zip(left_out) {
             page.sample(&[("of", of)], figure(count));
         }
@@ -103,7 +147,10 @@ pub mod prometheus {
         for verdict in report.verdicts.iter().take(MOST_TARGETS) {
             for standing in Standing::ALL {
                 let word = standing_word(*standing);
-                let labels = [("target", verdict.target.name()), ("standing", word.as_str())];
+                let labels = [
+                    ("target", verdict.target.name()),
+                    ("standing", word.as_str()),
+                ];
                 page.sample(&labels, f64::from(u8::from(verdict.standing == *standing)));
             }
         }
@@ -113,15 +160,29 @@ pub mod prometheus {
     fn findings(page: &mut Metrics, report: &Report) -> usize {
         page.metric("walwise_findings", "Findings that apply, by level.");
         for level in Level::ALL {
-            page.sample(&[("level", level.word())], figure(applying(report, level).len()));
+            page.sample(
+                &[("level", level.word())],
+                figure(applying(report, level).len()),
+            );
         }
-        page.metric("walwise_undecided", "Rules that lack more than a measurement to be decided, by level.");
+        page.metric(
+            "walwise_undecided",
+            "Rules that lack more than a measurement to be decided, by level.",
+        );
         for level in Level::ALL {
-            page.sample(&[("level", level.word())], figure(exit::undecided(report, level)));
+            page.sample(
+                &[("level", level.word())],
+                figure(exit::undecided(report, level)),
+            );
         }
-        page.metric("walwise_finding", "A critical finding or a warning that applies.");
-        let serious: Vec<_> =
-            [Level::Critical, Level::Warning].into_iter().flat_map(|level| applying(report, level)).collect();
+        page.metric(
+            "walwise_finding",
+            "A critical finding or a warning that applies.",
+        );
+        let serious: Vec<_> = [Level::Critical, Level::Warning]
+            .into_iter()
+            .flat_map(|level| applying(report, level))
+            .collect();
         for finding in serious.iter().take(MOST_FINDINGS) {
             let subject = finding.subject.to_string();
             let labels = [
@@ -144,15 +205,21 @@ pub mod prometheus {
             for row in &price.methods {
                 let stats = [("median", Some(row.median_us)), ("p99", row.p99_us)];
                 for (stat, us) in stats {
-                    let labels =
-                        [("target", price.target.name()), ("method", row.method.name()), ("stat", stat)];
+                    let labels = [
+                        ("target", price.target.name()),
+                        ("method", row.method.name()),
+                        ("stat", stat),
+                    ];
                     if let Some(us) = us {
                         page.sample(&labels, us / 1e6);
                     }
                 }
             }
         }
-        page.metric("walwise_commit_measured_timestamp_seconds", "When that was measured.");
+        page.metric(
+            "walwise_commit_measured_timestamp_seconds",
+            "When that was measured.",
+        );
         for price in told() {
             if let Some(at) = seconds(&price.when) {
                 page.sample(&[("target", price.target.name())], at);
@@ -162,7 +229,9 @@ pub mod prometheus {
 
     /// A point of time in seconds since 1970.
     fn seconds(when: &str) -> Option<f64> {
-        when.parse::<jiff::Timestamp>().ok().map(|at| at.as_second() as f64)
+        when.parse::<jiff::Timestamp>()
+            .ok()
+            .map(|at| at.as_second() as f64)
     }
 
     fn figure(count: usize) -> f64 {
@@ -188,9 +257,15 @@ pub mod prometheus {
         }
 
         fn sample(&mut self, labels: &[(&str, &str)], value: f64) {
-            let labels: Vec<String> =
-                labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-            let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+            let labels: Vec<String> = labels
+                .iter()
+                .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+                .collect();
+            let labels = if labels.is_empty() {
+                String::new()
+            } else {
+                format!("{{{}}}", labels.join(","))
+            };
             let series = format!("{}{labels}", self.name);
             if value.is_finite() && self.seen.insert(series.clone()) {
                 self.text.push_str(&std::mem::take(&mut self.head));
@@ -199,9 +274,13 @@ pub mod prometheus {
         }
     }
 
-    /// The value of a label. Text of a report is display-safe, so that a line break in it is one of ours.
+    /// The value of a label. Text of a report is display-safe, so that a line break in it is one of
+    /// ours.
     fn escaped(value: &str) -> String {
-        value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+        value
+            .replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
     }
 }
 
@@ -253,7 +332,11 @@ impl Health {
             ReportConcern::Undecided | ReportConcern::Nothing => {}
         }
         let is_open = of(Level::Critical, true) == ReportConcern::Undecided;
-        if is_open || lacks_rules(report) { Self::Unknown } else { Self::Good }
+        if is_open || lacks_rules(report) {
+            Self::Unknown
+        } else {
+            Self::Good
+        }
     }
 
     /// The word of the plug-in guidelines.
@@ -298,13 +381,18 @@ impl Protocol {
 /// The findings of a level that apply and count, in the report's order.
 fn applying(report: &Report, level: Level) -> Vec<&Finding> {
     let counted = exit::counted(report).into_iter();
-    counted.filter(|finding| finding.level == level && finding.outcome == Outcome::Applies).collect()
+    counted
+        .filter(|finding| finding.level == level && finding.outcome == Outcome::Applies)
+        .collect()
 }
 
 /// The verdicts that count as bad, the worst first.
 fn doubtful(report: &Report) -> Vec<&Verdict> {
-    let mut bad: Vec<&Verdict> =
-        report.verdicts.iter().filter(|verdict| is_doubtful(verdict.standing)).collect();
+    let mut bad: Vec<&Verdict> = report
+        .verdicts
+        .iter()
+        .filter(|verdict| is_doubtful(verdict.standing))
+        .collect();
     bad.sort_by_key(|verdict| verdict.standing);
     bad
 }
@@ -321,7 +409,10 @@ fn standing_word(standing: Standing) -> String {
 
 /// Whether rules that should be in force are not.
 fn lacks_rules(report: &Report) -> bool {
-    report.warnings.iter().any(|note| matches!(note, Note::Rules(RulesNote::Loss { .. })))
+    report
+        .warnings
+        .iter()
+        .any(|note| matches!(note, Note::Rules(RulesNote::Loss { .. })))
 }
 
 /// Why the health of a host is unknown.
@@ -331,13 +422,18 @@ fn unknown(report: &Report) -> String {
         1 => Some("1 critical rule is undecided".to_owned()),
         more => Some(format!("{more} critical rules are undecided")),
     };
-    let missing = lacks_rules(report).then(|| "rules are missing that should be in force".to_owned());
-    open.into_iter().chain(missing).collect::<Vec<_>>().join(", ")
+    let missing =
+        lacks_rules(report).then(|| "rules are missing that should be in force".to_owned());
+    open.into_iter()
+        .chain(missing)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// What is wrong, in a line: verdicts, then findings by their titles, at most `most` of each.
 fn line(report: &Report, most: usize) -> String {
-    let says = |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing.word());
+    let says =
+        |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing.word());
     let mut parts = named(&doubtful(report), most, says);
     for level in [Level::Critical, Level::Warning] {
         let title = |finding: &&Finding| format!("{} ({})", finding.title, finding.rule);
@@ -351,7 +447,11 @@ fn line(report: &Report, most: usize) -> String {
             ));
         }
     }
-    if parts.is_empty() { "nothing critical, no warnings".to_owned() } else { parts.join("; ") }
+    if parts.is_empty() {
+        "nothing critical, no warnings".to_owned()
+    } else {
+        parts.join("; ")
+    }
 }
 
 fn named<T>(all: &[T], most: usize, says: impl Fn(&T) -> String) -> Vec<String> {
@@ -365,7 +465,8 @@ fn named<T>(all: &[T], most: usize, says: impl Fn(&T) -> String) -> Vec<String> 
 
 #[cfg(test)]
 mod tests {
-    //! The forms for monitoring: their contracts over every combination of what counts, and over hostile names.
+    //! The forms for monitoring: their contracts over every combination of what counts, and over
+    //! hostile names.
 
     use std::collections::BTreeSet;
 
@@ -377,7 +478,12 @@ mod tests {
 
     fn durable_with_price() -> Report {
         let mut report = sample::at_risk();
-        report.facts.know(&sample::data(), &FLUSH, Flush::Sent, Source::derived(["mount.barrier"]));
+        report.facts.know(
+            &sample::data(),
+            &FLUSH,
+            Flush::Sent,
+            Source::derived(["mount.barrier"]),
+        );
         report.prices = price::measured(&report);
         report
     }
@@ -387,8 +493,13 @@ mod tests {
         let make = |level| sample::finding("rule.one", &sample::new_disk(), level, Vec::new());
         report.findings = finding.map(make).into_iter().collect();
         if undecided {
-            let open = Outcome::Undecided { needs: vec![Vec::new()] };
-            report.findings.push(Finding { outcome: open, ..make(Level::Critical) });
+            let open = Outcome::Undecided {
+                needs: vec![Vec::new()],
+            };
+            report.findings.push(Finding {
+                outcome: open,
+                ..make(Level::Critical)
+            });
         }
         report
     }
@@ -407,33 +518,63 @@ mod tests {
         ];
         for (found, undecided, health, nagios) in cases {
             let report = with(found, undecided);
-            assert_eq!(Health::from_report(&report), health, "{found:?} {undecided}");
+            assert_eq!(
+                Health::from_report(&report),
+                health,
+                "{found:?} {undecided}"
+            );
             assert_eq!(Protocol::Nagios.code(health), Some(nagios));
-            assert_eq!(Protocol::Ours.code(health).or(Protocol::Periodic.code(health)), None);
+            assert_eq!(
+                Protocol::Ours
+                    .code(health)
+                    .or(Protocol::Periodic.code(health)),
+                None
+            );
             let line = Format::Nagios.render(&report).unwrap();
-            assert!(line.starts_with(&format!("WALWISE {} - ", health.word())), "{line}");
+            assert!(
+                line.starts_with(&format!("WALWISE {} - ", health.word())),
+                "{line}"
+            );
         }
         let mut report = with(None, false);
-        report.warnings.push(RulesNote::Loss { sentence: "a file is gone".to_owned() }.into());
+        report.warnings.push(
+            RulesNote::Loss {
+                sentence: "a file is gone".to_owned(),
+            }
+            .into(),
+        );
         assert_eq!(Health::from_report(&report), Health::Unknown);
     }
 
-    /// A line for a node may not say more than what was found: of an unproven verdict, and of rules that are not in force.
+    /// A line for a node may not say more than what was found: of an unproven verdict, and of rules
+    /// that are not in force.
     #[test]
     fn what_is_not_known_is_not_called_fine() {
         let mut unproven = sample::at_risk();
         unproven.findings.clear();
-        unproven.verdicts.iter_mut().for_each(|verdict| verdict.standing = Standing::Unproven);
+        unproven
+            .verdicts
+            .iter_mut()
+            .for_each(|verdict| verdict.standing = Standing::Unproven);
         assert_eq!(Health::from_report(&unproven), Health::Warning);
         let mut lost = with(None, false);
-        lost.warnings.push(RulesNote::Loss { sentence: "a file is gone".to_owned() }.into());
+        lost.warnings.push(
+            RulesNote::Loss {
+                sentence: "a file is gone".to_owned(),
+            }
+            .into(),
+        );
         let line = Format::Nagios.render(&lost).unwrap();
-        assert!(line.contains("rules are missing") && !line.contains("undecided;"), "{line}");
+        assert!(
+            line.contains("rules are missing") && !line.contains("undecided;"),
+            "{line}"
+        );
         let line = Format::Nagios.render(&with(None, true)).unwrap();
         assert!(line.contains("1 critical rule is undecided"), "{line}");
     }
 
-    /// Every line is a comment or one sample without a time stamp, no series stands twice, and every metric has its head.
+    /// Every line is a comment or one sample without a time stamp, no series stands twice, and
+    /// every metric has its head.
     fn assert_metrics(text: &str) {
         let (mut series, mut heads) = (BTreeSet::new(), BTreeSet::new());
         for line in text.lines() {
@@ -441,7 +582,10 @@ mod tests {
                 heads.insert(head.split(' ').next().unwrap().to_owned());
             } else if !line.starts_with("# HELP ") {
                 let (of, value) = line.rsplit_once(' ').unwrap();
-                assert!(value.parse::<f64>().is_ok() && (of.ends_with('}') || !of.contains(' ')), "{line}");
+                assert!(
+                    value.parse::<f64>().is_ok() && (of.ends_with('}') || !of.contains(' ')),
+                    "{line}"
+                );
                 assert!(heads.contains(of.split('{').next().unwrap()), "{line}");
                 assert!(series.insert(of.to_owned()), "twice: {line}");
             }
@@ -452,16 +596,24 @@ mod tests {
     fn a_price_is_there_with_its_time_or_absent() {
         let text = Format::Prometheus.render(&durable_with_price()).unwrap();
         assert_metrics(&text);
-        assert!(text.contains("walwise_commit_seconds{target=\"/srv/pg/15/main\",method="), "{text}");
         assert!(
-            text.contains("walwise_commit_measured_timestamp_seconds{target=\"/srv/pg/15/main\"} 1"),
+            text.contains("walwise_commit_seconds{target=\"/srv/pg/15/main\",method="),
+            "{text}"
+        );
+        assert!(
+            text.contains(
+                "walwise_commit_measured_timestamp_seconds{target=\"/srv/pg/15/main\"} 1"
+            ),
             "{text}"
         );
         assert!(
             text.contains("walwise_verdict{target=\"/srv/pg/15/main\",standing=\"at-risk\"} 1"),
             "{text}"
         );
-        let unmeasured = Report { prices: Vec::new(), ..sample::at_risk() };
+        let unmeasured = Report {
+            prices: Vec::new(),
+            ..sample::at_risk()
+        };
         for report in [unmeasured, sample::free_disk()] {
             let text = Format::Prometheus.render(&report).unwrap();
             assert_metrics(&text);
@@ -469,35 +621,54 @@ mod tests {
             assert!(!Format::Nagios.render(&report).unwrap().contains("commit "));
         }
         assert!(
-            Format::Nagios.render(&durable_with_price()).unwrap().contains("'commit /srv/pg/15/main'=0.00")
+            Format::Nagios
+                .render(&durable_with_price())
+                .unwrap()
+                .contains("'commit /srv/pg/15/main'=0.00")
         );
     }
 
-    /// What is undecided counts as what applies does: not beside the target that was asked for, and not for want of a
-    /// measurement alone.
+    /// What is undecided counts as what applies does: not beside the target that was asked for, and
+    /// not for want of a measurement alone.
     #[test]
     fn what_is_undecided_counts_like_what_applies() {
         let undecided = |report: &Report| {
             let text = Format::Prometheus.render(report).unwrap();
             let of = "walwise_undecided{level=\"critical\"} ";
-            text.lines().find_map(|line| line.strip_prefix(of)).unwrap().parse::<usize>().unwrap()
+            text.lines()
+                .find_map(|line| line.strip_prefix(of))
+                .unwrap()
+                .parse::<usize>()
+                .unwrap()
         };
         let mut report = with(None, true);
         assert_eq!(undecided(&report), 1);
         report.asked = Some(report.targets[0].title.clone());
         assert_eq!(undecided(&report), 1);
         report.findings[0].subject = Subject::mount("/beside");
-        assert_eq!((undecided(&report), Health::from_report(&report)), (0, Health::Good));
+        assert_eq!(
+            (undecided(&report), Health::from_report(&report)),
+            (0, Health::Good)
+        );
         report.asked = None;
-        assert_eq!((undecided(&report), Health::from_report(&report)), (1, Health::Unknown));
+        assert_eq!(
+            (undecided(&report), Health::from_report(&report)),
+            (1, Health::Unknown)
+        );
     }
 
     /// Ten thousand findings make a bounded number of series, and what is left out is counted.
     #[test]
     fn the_number_of_series_is_bounded() {
         let mut report = sample::free_disk();
-        let finding =
-            |n| sample::finding("rule.one", &Subject::device(format!("sd{n}")), Level::Warning, Vec::new());
+        let finding = |n| {
+            sample::finding(
+                "rule.one",
+                &Subject::device(format!("sd{n}")),
+                Level::Warning,
+                Vec::new(),
+            )
+        };
         report.findings = (0..10_000).map(finding).collect();
         let text = Format::Prometheus.render(&report).unwrap();
         assert_metrics(&text);
@@ -510,15 +681,30 @@ mod tests {
 
     #[test]
     fn names_stay_names() {
-        for name in ["/a\"} 1\\", "/a|b=c'd", "/<x a='b'>&\"]]>", "/%s{{x}}", &"/x".repeat(2000)] {
+        for name in [
+            "/a\"} 1\\",
+            "/a|b=c'd",
+            "/<x a='b'>&\"]]>",
+            "/%s{{x}}",
+            &"/x".repeat(2000),
+        ] {
             let mut report = durable_with_price();
             let target = Subject::target(name);
             report.verdicts[0].target = target.clone();
             report.prices[0].target = target.clone();
-            report.findings.push(sample::finding("rule.one", &target, Level::Critical, Vec::new()));
+            report.findings.push(sample::finding(
+                "rule.one",
+                &target,
+                Level::Critical,
+                Vec::new(),
+            ));
             assert_metrics(&Format::Prometheus.render(&report).unwrap());
             let line = Format::Nagios.render(&report).unwrap();
-            assert_eq!((line.lines().count(), line.matches('|').count()), (1, 1), "{line}");
+            assert_eq!(
+                (line.lines().count(), line.matches('|').count()),
+                (1, 1),
+                "{line}"
+            );
             let (_, data) = line.split_once('|').unwrap();
             assert_eq!(data.matches('\'').count(), 2, "{data}");
         }

@@ -1,8 +1,9 @@
-//! Commands that change, verify and undo a setting of MySQL or MariaDB: what its release can do at once, and what only
-//! an option file and a restart do.
+//! Commands that change, verify and undo a setting of MySQL or MariaDB: what its release can do at
+//! once, and what only an option file and a restart do.
 //!
-//! SET PERSIST keeps a value (MySQL 8.0 and later). SET GLOBAL does not, so the option file needs the line as well. The
-//! table of servers says which settings of which release are dynamic. A user's own commands stand beside them.
+//! SET PERSIST keeps a value (MySQL 8.0 and later). SET GLOBAL does not, so the option file needs
+//! the line as well. The table of servers says which settings of which release are dynamic. A
+//! user's own commands stand beside them.
 
 use super::origin::{self, Stronger};
 use walwise_judge::rules::{Advice, Change, Finding, Risk};
@@ -14,10 +15,15 @@ use walwise_model::version::Version;
 
 /// Gives the advice of findings its commands, and says whether it needs a restart.
 pub fn complete(findings: &mut [Finding], facts: &FactSet) {
-    for Finding { subject, advice, .. } in findings {
+    for Finding {
+        subject, advice, ..
+    } in findings
+    {
         for advice in advice.iter_mut().filter(|advice| is_of_mysql(advice)) {
             let cluster = facts.resolve(subject, Scope::Cluster);
-            if let Some(server) = cluster.and_then(|cluster| MysqlServer::from_facts(facts, &cluster)) {
+            if let Some(server) =
+                cluster.and_then(|cluster| MysqlServer::from_facts(facts, &cluster))
+            {
                 server.complete(advice);
             }
         }
@@ -45,7 +51,8 @@ struct MysqlServer {
 enum Way {
     /// By a statement, for good.
     Persist,
-    /// By a statement that is kept for the next start: where SET PERSIST wrote the value that it has.
+    /// By a statement that is kept for the next start: where SET PERSIST wrote the value that it
+    /// has.
     PersistOnly,
     /// By a statement until the next start, and for good by an option file.
     GlobalAndFile,
@@ -65,8 +72,13 @@ impl MysqlServer {
     }
 
     fn complete(&self, advice: &mut Advice) {
-        let Change::Set(value) = advice.change.clone() else { return };
-        let now = advice.current.value().map(|now| advice.setting.written(now));
+        let Change::Set(value) = advice.change.clone() else {
+            return;
+        };
+        let now = advice
+            .current
+            .value()
+            .map(|now| advice.setting.written(now));
         if now.as_ref() == Some(&value) {
             return;
         }
@@ -91,7 +103,9 @@ impl MysqlServer {
     /// The way to give a setting a value, and the one that it has back.
     fn way(&self, advice: &Advice, value: &str, now: Option<&str>) -> Way {
         let name = advice.setting.own_name();
-        let Some(version) = &self.version else { return Way::File };
+        let Some(version) = &self.version else {
+            return Way::File;
+        };
         let by = |value: &str| servers::servers().statement(name, value, self.kind, version);
         let both = now.map_or(by(value), |now| by(value).and(by(now)));
         let is_persisted = origin::stronger(advice) == Some(Stronger::Persisted);
@@ -121,7 +135,9 @@ impl MysqlServer {
     fn undo(&self, advice: &Advice, way: Way, now: Option<&str>) -> Vec<Command> {
         let name = advice.setting.own_name();
         let Some(now) = now else {
-            return vec![Command::remark("the value before is not known: note what the server says first")];
+            return vec![Command::remark(
+                "the value before is not known: note what the server says first",
+            )];
         };
         match way {
             Way::Persist => self.unpersist(advice, name, now),
@@ -135,8 +151,8 @@ impl MysqlServer {
         }
     }
 
-    /// The value of before, in force and in mysqld-auto.cnf, which wins over files: where nothing was persisted, nothing is
-    /// again.
+    /// The value of before, in force and in mysqld-auto.cnf, which wins over files: where nothing
+    /// was persisted, nothing is again.
     fn unpersist(&self, advice: &Advice, name: &str, now: &str) -> Vec<Command> {
         let says = match (origin::stronger(advice), advice.current.source()) {
             (Some(Stronger::Persisted), _) => "SET PERSIST had written it before",
@@ -161,7 +177,9 @@ impl MysqlServer {
     fn set(&self, scope: &str, name: &str, value: &str) -> Vec<Command> {
         match quote::mysql::literal(value) {
             Some(value) => self.statement(&format!("SET {scope} {name} = {value}")),
-            None => vec![Command::remark(&format!("{name}: this value cannot be written in a statement"))],
+            None => vec![Command::remark(&format!(
+                "{name}: this value cannot be written in a statement"
+            ))],
         }
     }
 
@@ -182,9 +200,15 @@ impl MysqlServer {
 
 /// Where the server is to find a value at its next start.
 fn in_file(advice: &Advice, value: &str) -> Command {
-    let line = format!("{} = {}", advice.setting.own_name(), quote::mysql::option(value));
+    let line = format!(
+        "{} = {}",
+        advice.setting.own_name(),
+        quote::mysql::option(value)
+    );
     Command::remark(&match Place::of(advice) {
-        Place::CommandLine => format!("on the command line of the server, which wins over files: {line}"),
+        Place::CommandLine => {
+            format!("on the command line of the server, which wins over files: {line}")
+        }
         Place::Line(place) => format!("in the option file, instead of {place}: {line}"),
         Place::Unset => format!("in an option file, group [mysqld]: {line}"),
     })

@@ -1,8 +1,9 @@
-//! The source of a server setting in force, and sources that override a line of its configuration file.
+//! The source of a server setting in force, and sources that override a line of its configuration
+//! file.
 //!
-//! This module words the source of a reading; precedence is the server's (PostgreSQL manual, *Setting Parameters*;
-//! MySQL manual, *Using Option Files*). PostgreSQL's command line overrides ALTER SYSTEM, but MySQL's SET PERSIST
-//! overrides its command line.
+//! This module words the source of a reading; precedence is the server's (PostgreSQL manual,
+//! *Setting Parameters*; MySQL manual, *Using Option Files*). PostgreSQL's command line overrides
+//! ALTER SYSTEM, but MySQL's SET PERSIST overrides its command line.
 
 use walwise_judge::rules::Advice;
 use walwise_model::facts::{Reading, Source, Value};
@@ -24,17 +25,24 @@ impl Stronger {
     pub fn says(self, file: &str) -> String {
         match self {
             Self::AlterSystem => {
-                format!("ALTER SYSTEM wins over {file}: use ALTER SYSTEM SET/RESET, or remove it there")
+                format!(
+                    "ALTER SYSTEM wins over {file}: use ALTER SYSTEM SET/RESET, or remove it there"
+                )
             }
             Self::Persisted => {
-                format!("SET PERSIST wins over {file} and the command line: use SET PERSIST or RESET PERSIST")
+                format!(
+                    "SET PERSIST wins over {file} and the command line: use SET PERSIST or RESET PERSIST"
+                )
             }
-            Self::CommandLine => "the command line wins over files: change it there and restart".to_owned(),
+            Self::CommandLine => {
+                "the command line wins over files: change it there and restart".to_owned()
+            }
         }
     }
 }
 
-/// The source that overrides the configuration file for an advised setting, as far as its reading tells.
+/// The source that overrides the configuration file for an advised setting, as far as its reading
+/// tells.
 pub fn stronger(advice: &Advice) -> Option<Stronger> {
     match advice.current.source()? {
         Source::File { path, .. } if path.starts_with("/proc/") && path.ends_with("/cmdline") => {
@@ -82,7 +90,10 @@ mod tests {
 
     fn from(source: Source) -> Advice {
         let current = Reading::known(Value::Text("open_sync".to_owned()), source);
-        Advice { current, ..sample::advice("pg.wal_sync_method", Change::Set("fdatasync".to_owned())) }
+        Advice {
+            current,
+            ..sample::advice("pg.wal_sync_method", Change::Set("fdatasync".to_owned()))
+        }
     }
 
     #[test]
@@ -104,7 +115,9 @@ mod tests {
                 "open_sync, set in /proc/10/cmdline",
             ),
             (
-                Source::Command { argv: "pg_controldata -D /srv/pg".to_owned() },
+                Source::Command {
+                    argv: "pg_controldata -D /srv/pg".to_owned(),
+                },
                 None,
                 "open_sync, says `pg_controldata -D /srv/pg`",
             ),
@@ -113,21 +126,39 @@ mod tests {
                 Some(Stronger::Persisted),
                 "open_sync, set in /srv/db/mysqld-auto.cnf:1",
             ),
-            (Source::line("/srv/cmdline", 1), None, "open_sync, set in /srv/cmdline:1"),
             (
-                Source::Default { of: "PostgreSQL 15".to_owned() },
+                Source::line("/srv/cmdline", 1),
+                None,
+                "open_sync, set in /srv/cmdline:1",
+            ),
+            (
+                Source::Default {
+                    of: "PostgreSQL 15".to_owned(),
+                },
                 None,
                 "open_sync, the default of PostgreSQL 15",
             ),
-            (Source::Server { socket: "/run/pg".to_owned() }, None, "open_sync, says the server at /run/pg"),
+            (
+                Source::Server {
+                    socket: "/run/pg".to_owned(),
+                },
+                None,
+                "open_sync, says the server at /run/pg",
+            ),
         ];
         for (source, wins, says) in cases {
             let advice = from(source);
             assert_eq!((stronger(&advice), now(&advice).as_str()), (wins, says));
         }
         let denied = Reading::unknown(Why::Denied, "reading /srv/pg/postgresql.conf");
-        let unknown = Advice { current: denied, ..from(Source::Assumed) };
-        assert_eq!(now(&unknown), "not known: denied (reading /srv/pg/postgresql.conf)");
+        let unknown = Advice {
+            current: denied,
+            ..from(Source::Assumed)
+        };
+        assert_eq!(
+            now(&unknown),
+            "not known: denied (reading /srv/pg/postgresql.conf)"
+        );
         assert_eq!(stronger(&unknown), None);
     }
 }

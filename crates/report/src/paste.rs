@@ -1,8 +1,9 @@
-//! Text to be pasted: lines for fstab, udev rules. This module has their common parts: the head, the
-//! reasons as comments, and the lock.
+//! Text to be pasted: lines for fstab, udev rules. This module has their common parts: the head,
+//! the reasons as comments, and the lock.
 //!
-//! They show the plan's changes and decide nothing; correct settings are omitted. Text from a capture is commented out
-//! completely, because a capture masks the identities of disks. So are changes that could lose data.
+//! They show the plan's changes and decide nothing; correct settings are omitted. Text from a
+//! capture is commented out completely, because a capture masks the identities of disks. So are
+//! changes that could lose data.
 
 mod boot;
 pub mod fstab;
@@ -39,13 +40,22 @@ fn part(title: &str) -> String {
 
 /// The reasons of a change: level, title and rules of each step.
 fn reasons(steps: &[&Step]) -> String {
-    let one = |step: &&Step| format!("{}: {} ({})", step.level.word(), step.title, step.rules.join(", "));
+    let one = |step: &&Step| {
+        format!(
+            "{}: {} ({})",
+            step.level.word(),
+            step.title,
+            step.rules.join(", ")
+        )
+    };
     comments(&steps.iter().map(one).collect::<Vec<_>>())
 }
 
 /// Lines to be pasted unchanged, or as comments if they are locked.
 fn pasted<S: AsRef<str>>(report: &Report, steps: &[&Step], lines: &[S]) -> String {
-    let loses = steps.iter().any(|step| step.advice.risk == Risk::DataLossIfWrong);
+    let loses = steps
+        .iter()
+        .any(|step| step.advice.risk == Risk::DataLossIfWrong);
     if loses {
         let warning = "!!!! COMMITTED DATA MAY BE LOST if a fact is wrong !!!!";
         return comments(&[warning]) + &comments(lines);
@@ -53,7 +63,10 @@ fn pasted<S: AsRef<str>>(report: &Report, steps: &[&Step], lines: &[S]) -> Strin
     if !report.host.live {
         return comments(lines);
     }
-    lines.iter().flat_map(|line| [comment::inline(line.as_ref()), "\n".to_owned()]).collect()
+    lines
+        .iter()
+        .flat_map(|line| [comment::inline(line.as_ref()), "\n".to_owned()])
+        .collect()
 }
 
 /// Why there is nothing to paste.
@@ -111,49 +124,87 @@ mod testing {
         Change::Remove(list.iter().map(|&word| word.to_owned()).collect())
     }
 
-    /// A report of one target, mounted as ext4, whose line at boot reads like this and of which these changes are wanted: of
-    /// the line, of the mount.
+    /// A report of one target, mounted as ext4, whose line at boot reads like this and of which
+    /// these changes are wanted: of the line, of the mount.
     pub fn report(written: &Written, of_line: Option<Change>, of_mount: Option<Change>) -> Report {
         let point = safe(&written.point);
-        let (place, fs, line) = (Subject::target("/srv/a"), Subject::mount(&point), Subject::boot(&point));
+        let (place, fs, line) = (
+            Subject::target("/srv/a"),
+            Subject::mount(&point),
+            Subject::boot(&point),
+        );
         let origin = || Source::line(written.path, 9);
         let mut facts = FactSet::default();
         facts.mention(&place);
         facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), origin());
         facts.know(&fs, &mount::OPTIONS, sample::words("rw,relatime"), origin());
-        facts.know(&fs, &mount::SUPER_OPTIONS, sample::words("rw,nobarrier,discard"), origin());
+        facts.know(
+            &fs,
+            &mount::SUPER_OPTIONS,
+            sample::words("rw,nobarrier,discard"),
+            origin(),
+        );
         facts.know(&line, &boot::SOURCE, safe(&written.source), origin());
         facts.know(&line, &boot::POINT, point, origin());
         // The type `auto` is known from the present mount.
-        let known = if written.fstype == "auto" { "ext4" } else { written.fstype };
+        let known = if written.fstype == "auto" {
+            "ext4"
+        } else {
+            written.fstype
+        };
         facts.know(&line, &boot::FSTYPE, known.to_owned(), origin());
-        facts.know(&line, &boot::WRITTEN_TYPE, written.fstype.to_owned(), origin());
-        facts.know(&line, &boot::OPTIONS, written.options.iter().map(|word| safe(word)).collect(), origin());
-        facts.know(&line, &boot::DUMP_AND_PASS, written.numbers.to_owned(), origin());
+        facts.know(
+            &line,
+            &boot::WRITTEN_TYPE,
+            written.fstype.to_owned(),
+            origin(),
+        );
+        facts.know(
+            &line,
+            &boot::OPTIONS,
+            written.options.iter().map(|word| safe(word)).collect(),
+            origin(),
+        );
+        facts.know(
+            &line,
+            &boot::DUMP_AND_PASS,
+            written.numbers.to_owned(),
+            origin(),
+        );
         facts.know(&line, &boot::WHOLE, written.whole, origin());
         facts.know(&line, &boot::WHERE, origin().to_string(), origin());
         facts.stand(&place, &fs);
         facts.link(&place, &fs);
         facts.link(&line, &fs);
         let finding = |rule: &str, subject: &Subject, setting: &str, change| {
-            let advice = Advice { ..sample::advice(setting, change) };
+            let advice = Advice {
+                ..sample::advice(setting, change)
+            };
             sample::finding(rule, subject, Level::Warning, vec![advice])
         };
         let of_line = of_line.map(|change| finding("of.line", &line, "boot.options", change));
         let of_mount = of_mount.map(|change| finding("of.mount", &fs, "mount.options", change));
-        sample::report(&facts, Vec::new(), of_line.into_iter().chain(of_mount).collect(), BTreeMap::new())
+        sample::report(
+            &facts,
+            Vec::new(),
+            of_line.into_iter().chain(of_mount).collect(),
+            BTreeMap::new(),
+        )
     }
 
     /// The lines that could be pasted unchanged.
     pub fn active(text: &str) -> Vec<&str> {
-        text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect()
+        text.lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty())
+            .collect()
     }
 
     /// Hostile and ordinary names.
     pub fn name() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
         use proptest::prelude::*;
-        let worst =
-            prop::sample::select(b" \t\n\\\"'%#$`*?[]{}()<>|&;!~=,:.-_/aZ0\r\x1b\x7f\xff\xc3\xa9".to_vec());
+        let worst = prop::sample::select(
+            b" \t\n\\\"'%#$`*?[]{}()<>|&;!~=,:.-_/aZ0\r\x1b\x7f\xff\xc3\xa9".to_vec(),
+        );
         prop_oneof![
             prop::collection::vec(worst, 1..12),
             prop::collection::vec(1u8..=255, 1..12),

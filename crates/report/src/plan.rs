@@ -1,15 +1,18 @@
-//! Findings → one plan per target: no setting twice, in order of application, with settings to keep last.
+//! Findings → one plan per target: no setting twice, in order of application, with settings to keep
+//! last.
 //!
-//! Advice is assigned to the subject that owns the setting (a target's rule may advise its mount), then the wishes of
-//! several rules are joined in [`join`]. Options never enter the steps: a plan is a recommendation, and an option is
-//! only allowed. Level decides precedence before anything else, so that no preference overrides possible loss of data.
+//! Advice is assigned to the subject that owns the setting (a target's rule may advise its mount),
+//! then the wishes of several rules are joined in [`join`]. Options never enter the steps: a plan
+//! is a recommendation, and an option is only allowed. Level decides precedence before anything
+//! else, so that no preference overrides possible loss of data.
 
 mod join;
 mod filesystem {
-    //! The file system of a free disk: the first choice, the one that the user wants, and why another cannot be made.
+    //! The file system of a free disk: the first choice, the one that the user wants, and why
+    //! another cannot be made.
     //!
-    //! A wish selects among what may be made. It opens nothing: what is refused stays refused, and the plan is then that of
-    //! the first choice.
+    //! A wish selects among what may be made. It opens nothing: what is refused stays refused, and
+    //! the plan is then that of the first choice.
 
     use std::cmp::Reverse;
 
@@ -29,14 +32,20 @@ mod filesystem {
         target: &TargetSummary,
         pieces: &[AdviceItem<'_>],
     ) -> Vec<FilesystemChoice> {
-        if !target.content.as_ref().is_some_and(DeviceContent::may_be_given) {
+        if !target
+            .content
+            .as_ref()
+            .is_some_and(DeviceContent::may_be_given)
+        {
             return Vec::new();
         }
         let known = |made: Option<&str>| made.and_then(NewFilesystem::from_word);
         let first = known(first_choice(pieces));
         let wanted = basis.wanted.get(&target.target).copied();
         let choice = |filesystem| {
-            let makes = pieces.iter().find(|piece| known(made(piece.advice)) == Some(filesystem));
+            let makes = pieces
+                .iter()
+                .find(|piece| known(made(piece.advice)) == Some(filesystem));
             let refused = (basis.refusal)(&target.target, filesystem);
             FilesystemChoice {
                 filesystem,
@@ -45,7 +54,11 @@ mod filesystem {
                 wanted: wanted == Some(filesystem),
                 title: makes.map(|piece| piece.finding.title.clone()),
                 price: makes.and_then(|piece| piece.advice.price.clone()),
-                refused: refused.or_else(|| makes.is_none().then(|| "No rule offers it here.".to_owned())),
+                refused: refused.or_else(|| {
+                    makes
+                        .is_none()
+                        .then(|| "No rule offers it here.".to_owned())
+                }),
             }
         };
         NewFilesystem::ALL.into_iter().map(choice).collect()
@@ -53,7 +66,9 @@ mod filesystem {
 
     /// The file system that the user wants, where it can be made.
     pub fn wanted(choices: &[FilesystemChoice]) -> Option<&FilesystemChoice> {
-        choices.iter().find(|choice| choice.wanted && choice.refused.is_none())
+        choices
+            .iter()
+            .find(|choice| choice.wanted && choice.refused.is_none())
     }
 
     impl Plan {
@@ -62,11 +77,14 @@ mod filesystem {
             wanted(&self.filesystems)
         }
 
-        /// That the file system is the user's wish, with the first choice beside it, or why the plan does not follow the
-        /// wish; in a sentence. `None` without one.
+        /// That the file system is the user's wish, with the first choice beside it, or why the
+        /// plan does not follow the wish; in a sentence. `None` without one.
         pub fn wish(&self) -> Option<String> {
-            let FilesystemChoice { filesystem, refused, .. } =
-                self.filesystems.iter().find(|one| one.wanted)?;
+            let FilesystemChoice {
+                filesystem,
+                refused,
+                ..
+            } = self.filesystems.iter().find(|one| one.wanted)?;
             let first = match self.filesystems.iter().find(|one| one.first) {
                 Some(first) if first.wanted => "the first choice here too".to_owned(),
                 Some(first) => format!("the first choice here is {}", first.filesystem),
@@ -85,7 +103,11 @@ mod filesystem {
     pub fn first_choice<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
         let choices = pieces.iter().filter(|piece| made(piece.advice).is_some());
         let place = |p: &&AdviceItem<'_>| {
-            (p.advice.rank.unwrap_or(1), Reverse(p.finding.level), Reverse(p.finding.confidence))
+            (
+                p.advice.rank.unwrap_or(1),
+                Reverse(p.finding.level),
+                Reverse(p.finding.confidence),
+            )
         };
         made(choices.min_by_key(place)?.advice)
     }
@@ -94,7 +116,11 @@ mod filesystem {
     fn made(advice: &Advice) -> Option<&str> {
         match &advice.change {
             Change::Set(value) if advice.setting.kind.is_filesystem() => Some(value),
-            Change::Set(_) | Change::Add(_) | Change::Remove(_) | Change::Edit { .. } | Change::Keep => None,
+            Change::Set(_)
+            | Change::Add(_)
+            | Change::Remove(_)
+            | Change::Edit { .. }
+            | Change::Keep => None,
         }
     }
 
@@ -105,21 +131,31 @@ mod filesystem {
 
     /// Whether advice belongs to a choice of this file system among others: its finding makes it.
     pub fn accompanies(piece: &AdviceItem<'_>, filesystem: &str) -> bool {
-        piece.finding.advice.iter().any(|advice| advice.rank.is_some() && makes(advice, filesystem))
+        piece
+            .finding
+            .advice
+            .iter()
+            .any(|advice| advice.rank.is_some() && makes(advice, filesystem))
     }
 
-    /// The file system that advice is about: the one that its finding makes, or that its commands create.
+    /// The file system that advice is about: the one that its finding makes, or that its commands
+    /// create.
     pub fn about<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
         let sibling = piece.finding.advice.iter().find_map(made);
-        let mut words = piece.advice.apply.iter().flat_map(|command| command.as_str().split_whitespace());
+        let mut words = piece
+            .advice
+            .apply
+            .iter()
+            .flat_map(|command| command.as_str().split_whitespace());
         sibling.or_else(|| words.find_map(|word| word.strip_prefix("mkfs.")))
     }
 }
 mod takes {
-    //! The effort of following a plan, summarised for all its steps: restarts of servers, remounts, new file systems.
+    //! The effort of following a plan, summarised for all its steps: restarts of servers, remounts,
+    //! new file systems.
     //!
-    //! It repeats the steps' risks and judges nothing. A change for the next boot needs nothing now, and a disk without a
-    //! file system has nothing to remount.
+    //! It repeats the steps' risks and judges nothing. A change for the next boot needs nothing
+    //! now, and a disk without a file system has nothing to remount.
 
     use std::collections::BTreeMap;
 
@@ -178,12 +214,33 @@ mod takes {
             for setting in ["pg.fsync", "pg.full_page_writes"] {
                 step(plan, setting, server(), Risk::NeedsRestart, Reach::Server);
             }
-            step(plan, "mount.options", Subject::mount("/srv"), Risk::NeedsRemount, Reach::ThisMount);
-            step(plan, "mount.options", Subject::target("/dev/sdc"), Risk::NeedsRemount, Reach::ThisMount);
-            step(plan, "block.scheduler", Subject::device("sda"), Risk::None, Reach::Device);
+            step(
+                plan,
+                "mount.options",
+                Subject::mount("/srv"),
+                Risk::NeedsRemount,
+                Reach::ThisMount,
+            );
+            step(
+                plan,
+                "mount.options",
+                Subject::target("/dev/sdc"),
+                Risk::NeedsRemount,
+                Reach::ThisMount,
+            );
+            step(
+                plan,
+                "block.scheduler",
+                Subject::device("sda"),
+                Risk::None,
+                Reach::Device,
+            );
             assert_eq!(
                 plan.takes(),
-                [(Risk::NeedsRemount, vec![&Subject::mount("/srv")]), (Risk::NeedsRestart, vec![&server()])]
+                [
+                    (Risk::NeedsRemount, vec![&Subject::mount("/srv")]),
+                    (Risk::NeedsRestart, vec![&server()])
+                ]
             );
         }
     }
@@ -219,12 +276,18 @@ pub fn plan(
     findings: &[&Finding],
     conflicts: &mut Vec<Conflict>,
 ) -> Plan {
-    let PlanBasis { facts, overrides, .. } = *basis;
+    let PlanBasis {
+        facts, overrides, ..
+    } = *basis;
     let all: Vec<AdviceItem<'_>> = findings
         .iter()
         .filter(|finding| finding.outcome == Outcome::Applies)
         .flat_map(|finding| {
-            finding.advice.iter().map(move |advice| AdviceItem { finding, advice, wanted: false })
+            finding.advice.iter().map(move |advice| AdviceItem {
+                finding,
+                advice,
+                wanted: false,
+            })
         })
         .collect();
     let filesystems = filesystem::choices(basis, target, &all);
@@ -237,26 +300,49 @@ pub fn plan(
     let mut groups: BTreeMap<(Subject, &Setting), Vec<AdviceItem<'_>>> = BTreeMap::new();
     let mut options = Vec::new();
     for piece in all.iter().copied().filter(|piece| !other(piece)) {
-        let subject = home(facts, &target.target, &piece.finding.subject, piece.advice.setting);
-        let piece =
-            AdviceItem { wanted: wanted.is_some_and(|of| filesystem::makes(piece.advice, of)), ..piece };
+        let subject = home(
+            facts,
+            &target.target,
+            &piece.finding.subject,
+            piece.advice.setting,
+        );
+        let piece = AdviceItem {
+            wanted: wanted.is_some_and(|of| filesystem::makes(piece.advice, of)),
+            ..piece
+        };
         // What belongs to the file system that is made is no option any more.
         let belongs = chosen.is_some_and(|of| filesystem::accompanies(&piece, of));
         let is_option = piece.finding.level == Level::Option && piece.advice.rank.is_none();
         if is_option && !belongs && !piece.keeps() {
-            options.extend(join::join(facts, &subject, &[piece], overrides, &mut Vec::new()));
+            options.extend(join::join(
+                facts,
+                &subject,
+                &[piece],
+                overrides,
+                &mut Vec::new(),
+            ));
         } else {
-            groups.entry((subject, piece.advice.setting)).or_default().push(piece);
+            groups
+                .entry((subject, piece.advice.setting))
+                .or_default()
+                .push(piece);
         }
     }
     let mut steps: Vec<Step> = groups
         .into_iter()
-        .filter_map(|((subject, _), pieces)| join::join(facts, &subject, &pieces, overrides, conflicts))
+        .filter_map(|((subject, _), pieces)| {
+            join::join(facts, &subject, &pieces, overrides, conflicts)
+        })
         .collect();
     let blank = target.kind.is_device();
     steps.sort_by_cached_key(|step| order(step, blank));
     options.sort_by_cached_key(|step| order(step, blank));
-    Plan { target: target.target.clone(), steps, options, filesystems }
+    Plan {
+        target: target.target.clone(),
+        steps,
+        options,
+        filesystems,
+    }
 }
 
 impl Step {
@@ -273,8 +359,8 @@ impl Plan {
     }
 }
 
-/// The owner of a setting, seen from a finding within a target. Settings of a free disk's mount belong to the target
-/// itself, because there is no mount yet.
+/// The owner of a setting, seen from a finding within a target. Settings of a free disk's mount
+/// belong to the target itself, because there is no mount yet.
 fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting) -> Subject {
     let owner = match setting.scope {
         // Only the rule's own subject tells which of the devices below is meant.
@@ -282,19 +368,28 @@ fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting)
         owner => owner,
     };
     let of = |subject| facts.resolve(subject, owner);
-    of(subject).or_else(|| of(target)).unwrap_or_else(|| match owner {
-        Scope::Mount => target.clone(),
-        _ => subject.clone(),
-    })
+    of(subject)
+        .or_else(|| of(target))
+        .unwrap_or_else(|| match owner {
+            Scope::Mount => target.clone(),
+            _ => subject.clone(),
+        })
 }
 
-/// The sort key of a step: settings to keep come last, the rest from the device upwards, critical ones first. On a free
-/// disk a new file system comes first. On an existing one it comes after everything that helps without it, because it
-/// requires moving data.
+/// The sort key of a step: settings to keep come last, the rest from the device upwards, critical
+/// ones first. On a free disk a new file system comes first. On an existing one it comes after
+/// everything that helps without it, because it requires moving data.
 fn order(step: &Step, blank: bool) -> impl Ord + use<> {
     let moves = !blank && step.advice.risk == Risk::NeedsNewFilesystem;
     let setting = step.advice.setting;
-    (step.keeps(), moves, stage(setting), Reverse(step.level), setting, step.subject.clone())
+    (
+        step.keeps(),
+        moves,
+        stage(setting),
+        Reverse(step.level),
+        setting,
+        step.subject.clone(),
+    )
 }
 
 /// The stage of a setting, counted from the device upwards.

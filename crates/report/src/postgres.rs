@@ -1,8 +1,9 @@
-//! Commands that change, verify and undo a setting of PostgreSQL: ALTER SYSTEM with a reload or before a restart; where the
-//! server's command line wins, or the server does not run, the line to change.
+//! Commands that change, verify and undo a setting of PostgreSQL: ALTER SYSTEM with a reload or
+//! before a restart; where the server's command line wins, or the server does not run, the line to
+//! change.
 //!
-//! ALTER SYSTEM writes postgresql.auto.conf, which wins over every other file (PostgreSQL manual, *Setting Parameters*).
-//! It is as old as the oldest release that the table of servers knows, 9.4.
+//! ALTER SYSTEM writes postgresql.auto.conf, which wins over every other file (PostgreSQL manual,
+//! *Setting Parameters*). It is as old as the oldest release that the table of servers knows, 9.4.
 
 use super::conf::quoted;
 use super::origin::{self, Stronger};
@@ -15,9 +16,15 @@ use walwise_model::settings::{self, SettingKind};
 
 /// Gives the advice of findings its commands.
 pub fn complete(findings: &mut [Finding], facts: &FactSet) {
-    for Finding { subject, advice, .. } in findings {
+    for Finding {
+        subject, advice, ..
+    } in findings
+    {
         let cluster = facts.resolve(subject, Scope::Cluster);
-        for advice in advice.iter_mut().filter(|advice| advice.setting.kind.area() == Some(Area::Pg)) {
+        for advice in advice
+            .iter_mut()
+            .filter(|advice| advice.setting.kind.area() == Some(Area::Pg))
+        {
             match &cluster {
                 Some(cluster) => Server::from_facts(facts, cluster).complete(advice),
                 None if is_made_with(advice) => {}
@@ -36,7 +43,9 @@ fn is_made_with(advice: &Advice) -> bool {
 fn complete_for_new(advice: &mut Advice) {
     if let (Change::Set(value), true) = (&advice.change, advice.apply.is_empty()) {
         let line = format!("{} = {}", advice.setting.own_name(), quoted(value));
-        advice.apply = vec![Command::remark(&format!("in postgresql.conf of the new server: {line}"))];
+        advice.apply = vec![Command::remark(&format!(
+            "in postgresql.conf of the new server: {line}"
+        ))];
     }
 }
 
@@ -72,14 +81,21 @@ impl Server {
             port: facts.value(of, &postgres::PORT),
             config_file: facts.value(of, &postgres::CONFIG_FILE),
             data_directory: facts.value(of, &postgres::DATA),
-            major: facts.value(of, &postgres::VERSION).map(|version| version.number(0)),
+            major: facts
+                .value(of, &postgres::VERSION)
+                .map(|version| version.number(0)),
             is_stopped: facts.value(of, &postgres::RUNNING) == Some(false),
         }
     }
 
     fn complete(&self, advice: &mut Advice) {
-        let Change::Set(value) = advice.change.clone() else { return };
-        let now = advice.current.value().map(|now| advice.setting.written(now));
+        let Change::Set(value) = advice.change.clone() else {
+            return;
+        };
+        let now = advice
+            .current
+            .value()
+            .map(|now| advice.setting.written(now));
         if now.as_ref() == Some(&value) {
             return;
         }
@@ -90,9 +106,15 @@ impl Server {
         } else if has_none && !is_made_with(advice) {
             let is_fixed = origin::stronger(advice) == Some(Stronger::CommandLine);
             (advice.apply, advice.undo) = if self.is_stopped || is_fixed {
-                (self.line(advice, Some(&value)), self.line(advice, now.as_deref()))
+                (
+                    self.line(advice, Some(&value)),
+                    self.line(advice, now.as_deref()),
+                )
             } else {
-                (self.statement(advice, &set(advice, &value)), self.undo(advice, now.as_deref()))
+                (
+                    self.statement(advice, &set(advice, &value)),
+                    self.undo(advice, now.as_deref()),
+                )
             };
         }
         if advice.verify.is_empty() && !self.is_stopped {
@@ -103,13 +125,19 @@ impl Server {
 
     /// What was in force again: by ALTER SYSTEM where that had set it, else without it.
     fn undo(&self, advice: &Advice, now: Option<&str>) -> Vec<Command> {
-        let (name, reset) =
-            (advice.setting.own_name(), format!("ALTER SYSTEM RESET {}", advice.setting.own_name()));
+        let (name, reset) = (
+            advice.setting.own_name(),
+            format!("ALTER SYSTEM RESET {}", advice.setting.own_name()),
+        );
         match (origin::stronger(advice), advice.current.source(), now) {
-            (Some(Stronger::AlterSystem), _, Some(now)) => self.statement(advice, &set(advice, now)),
+            (Some(Stronger::AlterSystem), _, Some(now)) => {
+                self.statement(advice, &set(advice, now))
+            }
             // What only the server says may have been set by ALTER SYSTEM.
             (_, Some(Source::Server { .. }) | None, Some(now)) => {
-                let says = format!("whether ALTER SYSTEM had set {name} before is unknown; if not: {reset}");
+                let says = format!(
+                    "whether ALTER SYSTEM had set {name} before is unknown; if not: {reset}"
+                );
                 let mut commands = vec![Command::remark(&says)];
                 commands.extend(self.statement(advice, &set(advice, now)));
                 commands
@@ -125,28 +153,45 @@ impl Server {
             commands.push(Command::remark("then restart the server"));
             return commands;
         }
-        self.psql(&[sql, "SELECT pg_reload_conf()"]).into_iter().collect()
+        self.psql(&[sql, "SELECT pg_reload_conf()"])
+            .into_iter()
+            .collect()
     }
 
     /// The line of a server that no statement changes; without a value, that of before is unknown.
     fn line(&self, advice: &Advice, value: Option<&str>) -> Vec<Command> {
         let name = advice.setting.own_name();
         let Some(value) = value else {
-            return vec![Command::remark(&format!("the value of {name} before is unknown"))];
+            return vec![Command::remark(&format!(
+                "the value of {name} before is unknown"
+            ))];
         };
-        let place = match (origin::stronger(advice), advice.current.source(), &self.config_file) {
+        let place = match (
+            origin::stronger(advice),
+            advice.current.source(),
+            &self.config_file,
+        ) {
             (Some(Stronger::CommandLine), _, _) => {
-                format!("on the command line of the server, which wins over ALTER SYSTEM: -c {name}={value}")
+                format!(
+                    "on the command line of the server, which wins over ALTER SYSTEM: -c {name}={value}"
+                )
             }
-            (_, Some(source @ Source::File { .. }), _) => format!("at {source}: {name} = {}", quoted(value)),
+            (_, Some(source @ Source::File { .. }), _) => {
+                format!("at {source}: {name} = {}", quoted(value))
+            }
             (_, _, Some(file)) => format!("in {file}: {name} = {}", quoted(value)),
             (_, _, None) => format!("in postgresql.conf: {name} = {}", quoted(value)),
         };
-        let then = if self.is_stopped { "then start the server" } else { "then restart the server" };
+        let then = if self.is_stopped {
+            "then start the server"
+        } else {
+            "then restart the server"
+        };
         vec![Command::remark(&place), Command::remark(then)]
     }
 
-    /// pg_checksums of the server's release as its owner: root is refused, and its directory is in no user's PATH.
+    /// pg_checksums of the server's release as its owner: root is refused, and its directory is in
+    /// no user's PATH.
     fn checksums(&self, options: &'static str) -> Vec<Command> {
         let run = || {
             let run = match &self.runs_as {
@@ -154,7 +199,10 @@ impl Server {
                 None => Command::new(""),
             };
             let major = self.major?.to_string();
-            let path = run.code("env PATH=/usr/lib/postgresql/").value(&major)?.code("/bin:/usr/pgsql-");
+            let path = run
+                .code("env PATH=/usr/lib/postgresql/")
+                .value(&major)?
+                .code("/bin:/usr/pgsql-");
             path.value(&major)?
                 .code("/bin:/usr/bin pg_checksums")
                 .code(options)
@@ -164,13 +212,18 @@ impl Server {
         run().map_or_else(Vec::new, |run| vec![stop, run])
     }
 
-    /// psql as the owner at the server's socket, with a statement for each `-c`; `None` where a name cannot be written.
+    /// psql as the owner at the server's socket, with a statement for each `-c`; `None` where a
+    /// name cannot be written.
     fn psql(&self, statements: &[&str]) -> Option<Command> {
         let psql = match &self.runs_as {
             Some(user) => Command::new("runuser -u ").value(user)?.code(" -- psql"),
             None => Command::new("psql"),
         };
-        let psql = match self.socket_directory.as_ref().filter(|of| !DEFAULT_SOCKETS.contains(&of.as_str())) {
+        let psql = match self
+            .socket_directory
+            .as_ref()
+            .filter(|of| !DEFAULT_SOCKETS.contains(&of.as_str()))
+        {
             Some(directory) => psql.code(" -h ").value(directory)?,
             None => psql,
         };
@@ -182,12 +235,14 @@ impl Server {
             Some(_) => psql.code(" -d postgres"),
             None => psql,
         };
-        statements.iter().try_fold(psql, |psql, sql| psql.code(" -c ").text(sql))
+        statements
+            .iter()
+            .try_fold(psql, |psql, sql| psql.code(" -c ").text(sql))
     }
 }
 
-/// The statement that sets a value. It is always quoted, because a bare `default` has another meaning; in an SQL string
-/// a backslash is literal.
+/// The statement that sets a value. It is always quoted, because a bare `default` has another
+/// meaning; in an SQL string a backslash is literal.
 fn set(advice: &Advice, value: &str) -> String {
     let value = comment::inline(value).replace('\'', "''");
     format!("ALTER SYSTEM SET {} = '{value}'", advice.setting.own_name())
@@ -218,11 +273,22 @@ mod tests {
             undo: Vec::new(),
             ..sample::advice("pg.wal_sync_method", Change::Set("fdatasync".to_owned()))
         };
-        let mut findings = [sample::finding("any", &cluster, Level::Warning, vec![advice])];
+        let mut findings = [sample::finding(
+            "any",
+            &cluster,
+            Level::Warning,
+            vec![advice],
+        )];
         complete(&mut findings, &facts);
-        let lines = findings[0].advice[0].commands().into_iter().flat_map(|(word, commands)| {
-            commands.iter().map(move |command| format!("{word}: {command}\n")).collect::<Vec<_>>()
-        });
+        let lines = findings[0].advice[0]
+            .commands()
+            .into_iter()
+            .flat_map(|(word, commands)| {
+                commands
+                    .iter()
+                    .map(move |command| format!("{word}: {command}\n"))
+                    .collect::<Vec<_>>()
+            });
         lines.collect()
     }
 
@@ -244,12 +310,27 @@ mod tests {
         let all = [
             ("a file, as the owner", printed(conf(), false, nothing)),
             ("ALTER SYSTEM, as root", printed(auto(), true, nothing)),
-            ("another user, socket and port", printed(conf(), true, elsewhere)),
+            (
+                "another user, socket and port",
+                printed(conf(), true, elsewhere),
+            ),
             ("the command line", printed(line(), true, nothing)),
             ("a stopped server", printed(conf(), true, stopped)),
-            ("the server says", printed(Source::Server { socket: "/run/s".to_owned() }, false, nothing)),
+            (
+                "the server says",
+                printed(
+                    Source::Server {
+                        socket: "/run/s".to_owned(),
+                    },
+                    false,
+                    nothing,
+                ),
+            ),
         ];
-        let all: Vec<String> = all.iter().map(|(name, printed)| format!("== {name}\n{printed}")).collect();
+        let all: Vec<String> = all
+            .iter()
+            .map(|(name, printed)| format!("== {name}\n{printed}"))
+            .collect();
         insta::assert_snapshot!(all.join("\n"));
     }
 }

@@ -1,7 +1,9 @@
-//! What a commit costs on each target, by the last run that measured it: this one, or an earlier one whose report is kept.
+//! What a commit costs on each target, by the last run that measured it: this one, or an earlier
+//! one whose report is kept.
 //!
-//! A price belongs to the stack it was measured on, so an earlier one is told only above the same layers. Figures without a
-//! flush are not the price of a durable commit and are no price at all. How it is told is left to the forms.
+//! A price belongs to the stack it was measured on, so an earlier one is told only above the same
+//! layers. Figures without a flush are not the price of a durable commit and are no price at all.
+//! How it is told is left to the forms.
 
 use std::io::Read;
 
@@ -21,19 +23,29 @@ const LARGEST: u64 = 256 << 20;
 /// The largest number of prices, and of methods of one, that are taken from an earlier report.
 const MOST: usize = 256;
 
-/// The row of the method in force, else of the one to use by the measurement, for commits of one page.
+/// The row of the method in force, else of the one to use by the measurement, for commits of one
+/// page.
 pub(crate) fn row_in_force<'a>(
     report: &'a Report,
     target: &TargetSummary,
 ) -> Option<(&'a Measurement, &'a MethodResult)> {
-    let probe = report.probes.iter().find(|probe| probe.target == target.target)?;
+    let probe = report
+        .probes
+        .iter()
+        .find(|probe| probe.target == target.target)?;
     let measurement = &probe.measurement;
-    Some((measurement, measurement.main_row(in_force(report, target.cluster.as_ref()))?))
+    Some((
+        measurement,
+        measurement.main_row(in_force(report, target.cluster.as_ref()))?,
+    ))
 }
 
 /// Whether what was measured were no durable commits.
 pub fn is_without_flushes(report: &Report, target: &Subject) -> bool {
-    report.facts.value(target, &FLUSH).is_some_and(Flush::is_suppressed)
+    report
+        .facts
+        .value(target, &FLUSH)
+        .is_some_and(Flush::is_suppressed)
 }
 
 /// The method the server uses now.
@@ -43,14 +55,21 @@ pub fn in_force(report: &Report, cluster: Option<&Subject>) -> Option<WalSyncMet
 
 /// What this run measured, by target.
 pub fn measured(report: &Report) -> Vec<Price> {
-    report.probes.iter().filter_map(|probe| of_probe(report, probe)).collect()
+    report
+        .probes
+        .iter()
+        .filter_map(|probe| of_probe(report, probe))
+        .collect()
 }
 
 /// Adds earlier prices of targets that this run did not measure, the latest of each.
 pub fn add_earlier(report: &mut Report, mut earlier: Vec<Price>) {
     earlier.sort_by(|a, b| b.when.cmp(&a.when));
     for price in earlier {
-        let known = report.prices.iter().any(|known| known.target == price.target);
+        let known = report
+            .prices
+            .iter()
+            .any(|known| known.target == price.target);
         let same = layers(report, &price.target).is_some_and(|layers| layers == price.layers);
         if !known && same {
             report.prices.push(price);
@@ -59,19 +78,25 @@ pub fn add_earlier(report: &mut Report, mut earlier: Vec<Price>) {
     report.prices.sort_by(|a, b| a.target.cmp(&b.target));
 }
 
-/// The prices in the document of an earlier report. It is a stranger's: what has another shape is left out.
+/// The prices in the document of an earlier report. It is a stranger's: what has another shape is
+/// left out.
 pub fn read(document: impl Read) -> Vec<Price> {
     #[derive(Deserialize)]
     struct Document {
         #[serde(default, alias = "prices")]
         commit_latencies: Vec<Json>,
     }
-    let Ok(Document { commit_latencies: prices }) =
-        serde_json::from_reader(std::io::BufReader::new(document.take(LARGEST)))
+    let Ok(Document {
+        commit_latencies: prices,
+    }) = serde_json::from_reader(std::io::BufReader::new(document.take(LARGEST)))
     else {
         return Vec::new();
     };
-    prices.into_iter().take(MOST).filter_map(|price| plausible(Price::deserialize(price).ok()?)).collect()
+    prices
+        .into_iter()
+        .take(MOST)
+        .filter_map(|price| plausible(Price::deserialize(price).ok()?))
+        .collect()
 }
 
 /// A price that can be one: of a target, at a time, with positive figures.
@@ -79,14 +104,23 @@ fn plausible(mut price: Price) -> Option<Price> {
     let when: jiff::Timestamp = price.when.parse().ok()?;
     price.when = when.to_string();
     price.methods.truncate(MOST);
-    let times = |row: &MethodPrice| [row.median_us, row.low_us, row.high_us].into_iter().chain(row.p99_us);
-    price.methods.retain(|row| times(row).all(|us| us.is_finite() && us > 0.0));
+    let times = |row: &MethodPrice| {
+        [row.median_us, row.low_us, row.high_us]
+            .into_iter()
+            .chain(row.p99_us)
+    };
+    price
+        .methods
+        .retain(|row| times(row).all(|us| us.is_finite() && us > 0.0));
     let of_target = price.target.scope() == Scope::Target;
     (of_target && !price.methods.is_empty()).then_some(price)
 }
 
 fn of_probe(report: &Report, probe: &ProbeResult) -> Option<Price> {
-    let target = report.targets.iter().find(|target| target.target == probe.target)?;
+    let target = report
+        .targets
+        .iter()
+        .find(|target| target.target == probe.target)?;
     if is_without_flushes(report, &target.target) || probe.measurement.cancelled {
         return None;
     }
@@ -113,7 +147,13 @@ fn of_probe(report: &Report, probe: &ProbeResult) -> Option<Price> {
 /// The layers beneath a target, in words; `None` where they are not known.
 fn layers(report: &Report, target: &Subject) -> Option<Vec<String>> {
     let stack = report.stack(target)?;
-    Some(stack.layers.iter().map(|layer| format!("{}: {}", layer.subject, layer.says)).collect())
+    Some(
+        stack
+            .layers
+            .iter()
+            .map(|layer| format!("{}: {}", layer.subject, layer.says))
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -124,7 +164,12 @@ mod tests {
 
     fn durable() -> Report {
         let mut report = sample::at_risk();
-        report.facts.know(&sample::data(), &FLUSH, Flush::Sent, Source::derived(["mount.barrier"]));
+        report.facts.know(
+            &sample::data(),
+            &FLUSH,
+            Flush::Sent,
+            Source::derived(["mount.barrier"]),
+        );
         report.prices = measured(&report);
         report
     }
@@ -132,14 +177,26 @@ mod tests {
     #[test]
     fn a_price_goes_from_report_to_report() {
         let before = durable();
-        let [price] = &before.prices[..] else { panic!("{:?}", before.prices) };
-        assert_eq!(price.methods.iter().filter(|method| method.chosen).count(), 1);
-        let mut now = Report { probes: Vec::new(), prices: Vec::new(), ..before.clone() };
+        let [price] = &before.prices[..] else {
+            panic!("{:?}", before.prices)
+        };
+        assert_eq!(
+            price.methods.iter().filter(|method| method.chosen).count(),
+            1
+        );
+        let mut now = Report {
+            probes: Vec::new(),
+            prices: Vec::new(),
+            ..before.clone()
+        };
         add_earlier(&mut now, read(json::render(&before).as_bytes()));
         assert_eq!(now.prices, before.prices);
         // What it measured itself is newer than anything kept.
         let mut again = before.clone();
-        let old = Price { when: "2020-01-01T00:00:00Z".to_owned(), ..price.clone() };
+        let old = Price {
+            when: "2020-01-01T00:00:00Z".to_owned(),
+            ..price.clone()
+        };
         add_earlier(&mut again, vec![old.clone()]);
         assert_eq!(again.prices, before.prices);
         // The latest of several counts.
@@ -151,11 +208,20 @@ mod tests {
     #[test]
     fn a_price_of_another_stack_or_without_a_flush_is_none() {
         let mut without = sample::at_risk();
-        without.facts.know(&sample::data(), &FLUSH, Flush::Suppressed, Source::derived(["mount.barrier"]));
+        without.facts.know(
+            &sample::data(),
+            &FLUSH,
+            Flush::Suppressed,
+            Source::derived(["mount.barrier"]),
+        );
         assert!(measured(&without).is_empty(), "no flush was sent");
         let before = durable();
         for change in ["subject", "says", "less"] {
-            let mut now = Report { probes: Vec::new(), prices: Vec::new(), ..before.clone() };
+            let mut now = Report {
+                probes: Vec::new(),
+                prices: Vec::new(),
+                ..before.clone()
+            };
             let layers = &mut now.stacks[0].layers;
             match change {
                 "subject" => layers[1].subject = Subject::mount("/other"),

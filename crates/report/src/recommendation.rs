@@ -1,4 +1,5 @@
-//! The recommendation: what a program needs of a report, in a few kilobytes a target. The whole report has everything.
+//! The recommendation: what a program needs of a report, in a few kilobytes a target. The whole
+//! report has everything.
 
 use std::collections::BTreeMap;
 
@@ -103,7 +104,11 @@ impl<'r> Recommendation<'r> {
     pub fn new(report: &'r Report) -> Self {
         let by_target = FindingsByTarget::new(report);
         let (host, beside) = telling::findings::outside(report);
-        let others: Vec<&Finding> = host.iter().chain(&beside).map(|(_, finding)| *finding).collect();
+        let others: Vec<&Finding> = host
+            .iter()
+            .chain(&beside)
+            .map(|(_, finding)| *finding)
+            .collect();
         let targets = telling::order::worst_first(&by_target);
         Self {
             schema: SCHEMA_VERSION,
@@ -112,8 +117,14 @@ impl<'r> Recommendation<'r> {
             when: &report.when,
             asked: report.asked.as_deref(),
             host: &report.host,
-            targets: targets.into_iter().map(|target| TargetAdvice::new(&by_target, target)).collect(),
-            fixes: fixes::other_fixes(&others).into_iter().map(FixEntry::from).collect(),
+            targets: targets
+                .into_iter()
+                .map(|target| TargetAdvice::new(&by_target, target))
+                .collect(),
+            fixes: fixes::other_fixes(&others)
+                .into_iter()
+                .map(FixEntry::from)
+                .collect(),
             warnings: &report.warnings,
             baseline: report.baseline.as_ref(),
             what_if: report.what_if.as_ref(),
@@ -124,27 +135,46 @@ impl<'r> Recommendation<'r> {
 impl<'r> TargetAdvice<'r> {
     fn new(by_target: &FindingsByTarget<'r>, target: &'r TargetSummary) -> Self {
         let report = by_target.report;
-        let about: Vec<&Finding> = by_target.about(target).iter().map(|(_, finding)| *finding).collect();
+        let about: Vec<&Finding> = by_target
+            .about(target)
+            .iter()
+            .map(|(_, finding)| *finding)
+            .collect();
         let open = about.iter().filter_map(|finding| match &finding.outcome {
             Outcome::Undecided { needs } if finding.level >= Level::Advice => Some(UndecidedRule {
                 level: finding.level,
                 rule: &finding.rule,
-                needs: needs.first().into_iter().flatten().map(|need| &*need.fact).collect(),
+                needs: needs
+                    .first()
+                    .into_iter()
+                    .flatten()
+                    .map(|need| &*need.fact)
+                    .collect(),
             }),
             Outcome::Applies | Outcome::DoesNotApply | Outcome::Undecided { .. } => None,
         });
-        let withheld = report.withheld.iter().filter(|one| target.subjects.contains(&one.subject));
+        let withheld = report
+            .withheld
+            .iter()
+            .filter(|one| target.subjects.contains(&one.subject));
         Self {
             target: &target.target,
             title: &target.title,
-            verdict: report.verdict(&target.target).map(|verdict| VerdictSummary {
-                standing: verdict.standing,
-                sentence: &verdict.sentence,
-                limits: &verdict.limits,
-            }),
+            verdict: report
+                .verdict(&target.target)
+                .map(|verdict| VerdictSummary {
+                    standing: verdict.standing,
+                    sentence: &verdict.sentence,
+                    limits: &verdict.limits,
+                }),
             answers: &target.answers,
-            candidates: report.plan(&target.target).map_or(&[], |plan| &plan.filesystems),
-            fixes: fixes::target_fixes(report, target, &about).into_iter().map(FixEntry::from).collect(),
+            candidates: report
+                .plan(&target.target)
+                .map_or(&[], |plan| &plan.filesystems),
+            fixes: fixes::target_fixes(report, target, &about)
+                .into_iter()
+                .map(FixEntry::from)
+                .collect(),
             undecided: open.collect(),
             withheld: withheld.map(words::withheld).collect(),
         }
@@ -158,7 +188,11 @@ impl<'r> From<Fix<'r>> for FixEntry<'r> {
             title: fix.title,
             subject: fix.subject,
             setting: fix.setting,
-            commands: fix.commands.iter().map(|command| command.as_str().to_owned()).collect(),
+            commands: fix
+                .commands
+                .iter()
+                .map(|command| command.as_str().to_owned())
+                .collect(),
             fix: fix.remedy,
             interrupts: fix.risk.interrupts(),
             data_loss_if_wrong: fix.risk == Risk::DataLossIfWrong,

@@ -1,8 +1,9 @@
-//! The commands that change a mounted file system: its options by one remount where the table of inverses has a word for
-//! each change, else by an unmount and a mount with the whole list; its features between such an unmount and mount.
+//! The commands that change a mounted file system: its options by one remount where the table of
+//! inverses has a word for each change, else by an unmount and a mount with the whole list; its
+//! features between such an unmount and mount.
 //!
-//! The root file system cannot be unmounted, and a container gets its mounts from outside: both get a remark that names
-//! the place of the change.
+//! The root file system cannot be unmounted, and a container gets its mounts from outside: both get
+//! a remark that names the place of the change.
 
 use super::{options, stack};
 use walwise_judge::rules::{Advice, Change, Finding, Risk};
@@ -15,7 +16,10 @@ use walwise_model::settings::{Mounting, SettingKind};
 
 /// Gives the advice of findings its commands.
 pub fn complete(findings: &mut [Finding], facts: &FactSet) {
-    for Finding { subject, advice, .. } in findings {
+    for Finding {
+        subject, advice, ..
+    } in findings
+    {
         if let Some(mounted) = facts.resolve(subject, Scope::Mount) {
             for advice in advice {
                 add_commands(advice, facts, &mounted);
@@ -24,13 +28,21 @@ pub fn complete(findings: &mut [Finding], facts: &FactSet) {
     }
 }
 
-/// Gives advice about a mounted file system its commands beside those of its rule, and says what they interrupt.
+/// Gives advice about a mounted file system its commands beside those of its rule, and says what
+/// they interrupt.
 pub fn add_commands(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
     if advice.change == Change::Keep || !advice.own.is_empty() {
         return;
     }
-    let parts = || Some((MountPoint::from_facts(facts, mounted)?, stack::in_force(facts, mounted)?));
-    let Some((place, in_force)) = parts() else { return };
+    let parts = || {
+        Some((
+            MountPoint::from_facts(facts, mounted)?,
+            stack::in_force(facts, mounted)?,
+        ))
+    };
+    let Some((place, in_force)) = parts() else {
+        return;
+    };
     let now = options::changed(&in_force, &[], &[], &[]);
     if advice.setting.kind == SettingKind::FastCommit {
         for commands in [&mut advice.apply, &mut advice.undo] {
@@ -49,13 +61,17 @@ pub fn add_commands(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
         advice.risk = Risk::NeedsUnmount;
     }
     let becomes = options::changed(&in_force, &[], &change.next, &change.remove);
-    advice.apply.extend(place.commands(change.remount.as_deref(), &becomes));
-    advice.undo.extend(place.commands(change.back.as_deref(), &now));
+    advice
+        .apply
+        .extend(place.commands(change.remount.as_deref(), &becomes));
+    advice
+        .undo
+        .extend(place.commands(change.back.as_deref(), &now));
     advice.verify.extend(place.findmnt(&change));
 }
 
-/// Words that a mount needs because what is taken away is in force without being shown in mountinfo: a default in the
-/// superblock (tune2fs -o), which only /proc/fs/ext4 lists.
+/// Words that a mount needs because what is taken away is in force without being shown in
+/// mountinfo: a default in the superblock (tune2fs -o), which only /proc/fs/ext4 lists.
 pub fn explicit(facts: &FactSet, mounted: &Subject, change: &Change) -> Vec<String> {
     let fstype = facts.value(mounted, &mount::FSTYPE).unwrap_or_default();
     replacements(&fstype, &hidden(facts, mounted, change.removed()))
@@ -64,17 +80,25 @@ pub fn explicit(facts: &FactSet, mounted: &Subject, change: &Change) -> Vec<Stri
 /// The words that a mount needs in place of these.
 fn replacements(fstype: &str, hidden: &[String]) -> Vec<String> {
     let rows = hidden.iter().filter_map(|word| inverse(fstype, word));
-    let mut words: Vec<String> =
-        rows.flat_map(|row| row.by.clone().map_or_else(|| row.with.clone(), |by| vec![by])).collect();
+    let mut words: Vec<String> = rows
+        .flat_map(|row| {
+            row.by
+                .clone()
+                .map_or_else(|| row.with.clone(), |by| vec![by])
+        })
+        .collect();
     words.dedup();
     words
 }
 
-/// Those of these words that are in force as a default of the file system. Where none of them is seen anywhere, it is a
-/// default of the driver, as ext3 had without barriers: then the first that a remount takes back.
+/// Those of these words that are in force as a default of the file system. Where none of them is
+/// seen anywhere, it is a default of the driver, as ext3 had without barriers: then the first that
+/// a remount takes back.
 fn hidden(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
     let shown = stack::in_force(facts, mounted).unwrap_or_default();
-    let all = facts.value(mounted, &mount::EXT4_OPTIONS).unwrap_or_default();
+    let all = facts
+        .value(mounted, &mount::EXT4_OPTIONS)
+        .unwrap_or_default();
     let is_hidden = |word: &&String| all.contains(word) && !shown.contains(word);
     let listed: Vec<String> = words.iter().filter(is_hidden).cloned().collect();
     if !listed.is_empty() || words.iter().any(|word| shown.contains(word)) {
@@ -82,7 +106,12 @@ fn hidden(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
     }
     let fstype = facts.value(mounted, &mount::FSTYPE).unwrap_or_default();
     let is_taken_back = |word: &&String| inverse(&fstype, word).is_some_and(|row| row.by.is_some());
-    words.iter().find(is_taken_back).cloned().into_iter().collect()
+    words
+        .iter()
+        .find(is_taken_back)
+        .cloned()
+        .into_iter()
+        .collect()
 }
 
 /// A change of the options in force.
@@ -101,10 +130,16 @@ struct OptionChange<'a> {
 impl<'a> OptionChange<'a> {
     fn new(fstype: &str, in_force: &[String], hidden: &[String], change: &'a Change) -> Self {
         let add = change.values();
-        let shown = change.removed().iter().filter(|word| in_force.contains(word));
+        let shown = change
+            .removed()
+            .iter()
+            .filter(|word| in_force.contains(word));
         let remove: Vec<String> = shown.chain(hidden).cloned().collect();
         let rows: Vec<_> = remove.iter().map(|word| inverse(fstype, word)).collect();
-        let inverses = rows.iter().map(|row| row.and_then(|row| row.by.clone())).collect::<Option<Vec<_>>>();
+        let inverses = rows
+            .iter()
+            .map(|row| row.and_then(|row| row.by.clone()))
+            .collect::<Option<Vec<_>>>();
         let remount = inverses.map(|mut words| {
             words.dedup();
             [words, add.to_vec()].concat()
@@ -119,13 +154,30 @@ impl<'a> OptionChange<'a> {
             }
         };
         let is_one_way = rows.iter().flatten().any(|row| row.one_way);
-        let back = remount
-            .as_ref()
-            .filter(|_| !is_one_way)
-            .map(|_| remove.iter().cloned().chain(add.iter().filter_map(replaced)).collect());
-        let once = rows.iter().flatten().flat_map(|row| row.with.iter().cloned());
-        let next = add.iter().cloned().chain(replacements(fstype, hidden)).chain(once).collect();
-        Self { add, remove, next, remount, back }
+        let back = remount.as_ref().filter(|_| !is_one_way).map(|_| {
+            remove
+                .iter()
+                .cloned()
+                .chain(add.iter().filter_map(replaced))
+                .collect()
+        });
+        let once = rows
+            .iter()
+            .flatten()
+            .flat_map(|row| row.with.iter().cloned());
+        let next = add
+            .iter()
+            .cloned()
+            .chain(replacements(fstype, hidden))
+            .chain(once)
+            .collect();
+        Self {
+            add,
+            remove,
+            next,
+            remount,
+            back,
+        }
     }
 }
 
@@ -184,14 +236,26 @@ impl MountPoint {
     }
 
     fn remount(&self, words: &[String]) -> Option<Command> {
-        Command::new("mount -o remount,").value(&words.join(","))?.code(" ").value(&self.point)
+        Command::new("mount -o remount,")
+            .value(&words.join(","))?
+            .code(" ")
+            .value(&self.point)
     }
 
     fn mount_again(&self, list: &str) -> Option<[Command; 2]> {
-        let unmount = Command::new("umount ").value(&self.point)?.code("   # stop what uses it first");
+        let unmount = Command::new("umount ")
+            .value(&self.point)?
+            .code("   # stop what uses it first");
         let mount = if let Some(source) = &self.source {
-            let typed = Command::new("mount -t ").value(&self.fstype)?.code(" -o ").value(list)?;
-            typed.code(" ").value(source)?.code(" ").value(&self.point)?
+            let typed = Command::new("mount -t ")
+                .value(&self.fstype)?
+                .code(" -o ")
+                .value(list)?;
+            typed
+                .code(" ")
+                .value(source)?
+                .code(" ")
+                .value(&self.point)?
         } else {
             let line = Command::new("mount ").value(&self.point)?;
             line.with_comment("after this change in its line of /etc/fstab")
@@ -201,10 +265,19 @@ impl MountPoint {
 
     /// The command that shows whether a change is in force.
     fn findmnt(&self, change: &OptionChange<'_>) -> Option<Command> {
-        let lists = [("shows", change.add), ("must not show", change.remove.as_slice())];
+        let lists = [
+            ("shows", change.add),
+            ("must not show", change.remove.as_slice()),
+        ];
         let lists = lists.into_iter().filter(|(_, words)| !words.is_empty());
-        let says: Vec<String> = lists.map(|(verb, words)| format!("{verb} {}", words.join(", "))).collect();
-        Some(Command::new("findmnt -no OPTIONS ").value(&self.point)?.with_comment(&says.join("; ")))
+        let says: Vec<String> = lists
+            .map(|(verb, words)| format!("{verb} {}", words.join(", ")))
+            .collect();
+        Some(
+            Command::new("findmnt -no OPTIONS ")
+                .value(&self.point)?
+                .with_comment(&says.join("; ")),
+        )
     }
 }
 
@@ -224,11 +297,20 @@ mod tests {
                 "umount /data   # stop what uses it first|tune2fs x|mount -t ext4 -o rw /dev/sda /data",
             ),
             ("/", "none", "# from a rescue system: tune2fs x"),
-            ("/data", "docker", "# on the container's host, unmounted: tune2fs x"),
+            (
+                "/data",
+                "docker",
+                "# on the container's host, unmounted: tune2fs x",
+            ),
         ] {
             let (mut facts, mounted) = (FactSet::default(), Subject::mount(point));
             let from = || Source::file("test");
-            facts.know(&Subject::host(), &machine::CONTAINER, container.to_owned(), from());
+            facts.know(
+                &Subject::host(),
+                &machine::CONTAINER,
+                container.to_owned(),
+                from(),
+            );
             facts.know(&mounted, &mount::POINT, point.to_owned(), from());
             facts.know(&mounted, &mount::FSTYPE, "ext4".to_owned(), from());
             facts.know(&mounted, &mount::SOURCE, "/dev/sda".to_owned(), from());

@@ -1,5 +1,5 @@
-//! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a free disk. They are built from
-//! facts and findings like those of the other layers, through [`super::build`].
+//! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a free disk.
+//! They are built from facts and findings like those of the other layers, through [`super::build`].
 
 #![allow(clippy::expect_used, clippy::missing_panics_doc, reason = "for tests")]
 
@@ -9,15 +9,20 @@ use std::sync::Arc;
 use walwise_model::settings::{self, NewFilesystem};
 
 use super::{Input, Report, RunContext, build};
-use walwise_judge::durability::{Evidence, Fate, FlushHop, HopKind, Layer, Path, Standing, Verdict};
+use walwise_judge::durability::{
+    Evidence, Fate, FlushHop, HopKind, Layer, Path, Standing, Verdict,
+};
 use walwise_judge::rules::{
-    Advice, Basis, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, Trace,
+    Advice, Basis, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk,
+    RuleSet, Trace,
 };
 use walwise_measure::measure::{
-    Caveat, CaveatId, Comparison, Conclusion, Estimate, Latencies, MeasuredLog, Measurement, Method,
-    MethodResult,
+    Caveat, CaveatId, Comparison, Conclusion, Estimate, Latencies, MeasuredLog, Measurement,
+    Method, MethodResult,
 };
-use walwise_model::facts::catalog::device::{self, Cache, Content, DeviceKind, Transport, WriteCache};
+use walwise_model::facts::catalog::device::{
+    self, Cache, Content, DeviceKind, Transport, WriteCache,
+};
 use walwise_model::facts::catalog::target::{self, Flush, Redundancy, Role, TargetKind};
 use walwise_model::facts::catalog::{boot, host, kernel, mount, postgres};
 use walwise_model::facts::note::RunNote;
@@ -29,11 +34,20 @@ use walwise_model::truth::Truth;
 pub fn at_risk() -> Report {
     let facts = at_risk_facts();
     let measurements = BTreeMap::from([(data(), measurement())]);
-    report(&facts, vec![at_risk_verdict()], at_risk_findings(), measurements)
+    report(
+        &facts,
+        vec![at_risk_verdict()],
+        at_risk_findings(),
+        measurements,
+    )
 }
 
 /// The same database with this measurement, this method in force, and this fate of its flushes.
-pub fn measured(found: Measurement, in_force: postgres::WalSyncMethod, flush: target::Flush) -> Report {
+pub fn measured(
+    found: Measurement,
+    in_force: postgres::WalSyncMethod,
+    flush: target::Flush,
+) -> Report {
     let mut facts = at_risk_facts();
     facts.know(
         &cluster(),
@@ -41,19 +55,40 @@ pub fn measured(found: Measurement, in_force: postgres::WalSyncMethod, flush: ta
         in_force,
         Source::line("/srv/pg/15/main/postgresql.conf", 211),
     );
-    facts.know(&data(), &target::FLUSH, flush, Source::derived(["mount.barrier"]));
-    report(&facts, vec![at_risk_verdict()], at_risk_findings(), BTreeMap::from([(data(), found)]))
+    facts.know(
+        &data(),
+        &target::FLUSH,
+        flush,
+        Source::derived(["mount.barrier"]),
+    );
+    report(
+        &facts,
+        vec![at_risk_verdict()],
+        at_risk_findings(),
+        BTreeMap::from([(data(), found)]),
+    )
 }
 
 /// A free disk on a host without a database.
 pub fn free_disk() -> Report {
-    report(&free_facts(), Vec::new(), free_findings(&new_disk()), BTreeMap::new())
+    report(
+        &free_facts(),
+        Vec::new(),
+        free_findings(&new_disk()),
+        BTreeMap::new(),
+    )
 }
 
 /// The same where the user wants this file system on it.
 pub fn wanting(filesystem: NewFilesystem) -> Report {
     let wanted = BTreeMap::from([(new_disk(), filesystem)]);
-    report_for(&wanted, &free_facts(), Vec::new(), free_findings(&new_disk()), BTreeMap::new())
+    report_for(
+        &wanted,
+        &free_facts(),
+        Vec::new(),
+        free_findings(&new_disk()),
+        BTreeMap::new(),
+    )
 }
 
 /// A host with so many identical free disks.
@@ -92,7 +127,10 @@ fn report_for(
     build(Input {
         facts,
         verdicts,
-        evaluation: Evaluation { findings, tallies: Vec::new() },
+        evaluation: Evaluation {
+            findings,
+            tallies: Vec::new(),
+        },
         measurements,
         overrides: BTreeMap::new(),
         wanted,
@@ -108,7 +146,12 @@ fn report_for(
             pack: pack(),
         },
         guard: &|_, advice, _| {
-            if advice.change.values().iter().any(|value| value == "lazytime") {
+            if advice
+                .change
+                .values()
+                .iter()
+                .any(|value| value == "lazytime")
+            {
                 Err("ext4 takes lazytime from Linux 4.0 on, and this is Linux 3.10".to_owned())
             } else {
                 Ok(())
@@ -180,9 +223,24 @@ pub fn words(text: &str) -> Vec<String> {
 fn know_host(facts: &mut FactSet) {
     let machine = Subject::host();
     let etc = || Source::file("/etc/os-release");
-    facts.know(&machine, &host::NAME, "db7".to_owned(), Source::call("uname"));
-    facts.know(&machine, &host::OS_NAME, "Debian GNU/Linux 12 (bookworm)".to_owned(), etc());
-    facts.know(&machine, &kernel::RELEASE, "6.1.0-28-amd64".to_owned(), Source::call("uname"));
+    facts.know(
+        &machine,
+        &host::NAME,
+        "db7".to_owned(),
+        Source::call("uname"),
+    );
+    facts.know(
+        &machine,
+        &host::OS_NAME,
+        "Debian GNU/Linux 12 (bookworm)".to_owned(),
+        etc(),
+    );
+    facts.know(
+        &machine,
+        &kernel::RELEASE,
+        "6.1.0-28-amd64".to_owned(),
+        Source::call("uname"),
+    );
     facts.know(
         &machine,
         &host::SEEN_BY,
@@ -202,20 +260,55 @@ fn know_disk(facts: &mut FactSet, name: &str, model: &str, cache: Cache) {
     facts.know(&disk, &device::MODEL, model.to_owned(), sys("device/model"));
     facts.know(&disk, &device::SIZE, 1_000_204_886_016, sys("size"));
     facts.know(&disk, &device::TRANSPORT, Transport::Sata, sys("device"));
-    facts.know(&disk, &device::WRITE_CACHE, WriteCache::WriteBack, sys("queue/write_cache"));
-    facts.know(&disk, &device::CACHE, cache, Source::derived(["device.cache_type"]));
+    facts.know(
+        &disk,
+        &device::WRITE_CACHE,
+        WriteCache::WriteBack,
+        sys("queue/write_cache"),
+    );
+    facts.know(
+        &disk,
+        &device::CACHE,
+        cache,
+        Source::derived(["device.cache_type"]),
+    );
 }
 
 fn at_risk_facts() -> FactSet {
     let mut facts = FactSet::default();
     know_host(&mut facts);
     know_disk(&mut facts, "sda", "INTEL SSDSC2KB960G8", Cache::Protected);
-    know_disk(&mut facts, "sdb", "Samsung SSD 870 EVO 1TB", Cache::Volatile);
+    know_disk(
+        &mut facts,
+        "sdb",
+        "Samsung SSD 870 EVO 1TB",
+        Cache::Volatile,
+    );
     let (md, fs) = (Subject::device("md0"), Subject::mount("/srv"));
-    facts.know(&md, &device::KIND, DeviceKind::Md, Source::file("/sys/block/md0/md"));
-    facts.know(&md, &device::MD_LEVEL, device::ArrayLevel::Raid1, Source::file("/sys/block/md0/md/level"));
-    facts.know(&md, &device::MD_DISKS, 2, Source::file("/sys/block/md0/md/raid_disks"));
-    facts.know(&md, &device::MD_DEGRADED, 0, Source::file("/sys/block/md0/md/degraded"));
+    facts.know(
+        &md,
+        &device::KIND,
+        DeviceKind::Md,
+        Source::file("/sys/block/md0/md"),
+    );
+    facts.know(
+        &md,
+        &device::MD_LEVEL,
+        device::ArrayLevel::Raid1,
+        Source::file("/sys/block/md0/md/level"),
+    );
+    facts.know(
+        &md,
+        &device::MD_DISKS,
+        2,
+        Source::file("/sys/block/md0/md/raid_disks"),
+    );
+    facts.know(
+        &md,
+        &device::MD_DEGRADED,
+        0,
+        Source::file("/sys/block/md0/md/degraded"),
+    );
     facts.know(
         &md,
         &device::WRITE_CACHE,
@@ -226,8 +319,18 @@ fn at_risk_facts() -> FactSet {
     facts.know(&fs, &mount::POINT, "/srv".to_owned(), line());
     facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), line());
     facts.know(&fs, &mount::OPTIONS, words("rw,relatime"), line());
-    facts.know(&fs, &mount::SUPER_OPTIONS, words("rw,nobarrier,errors=remount-ro"), line());
-    facts.know(&fs, &mount::BARRIER, mount::Barrier::Off, Source::file("/proc/fs/ext4/md0/options"));
+    facts.know(
+        &fs,
+        &mount::SUPER_OPTIONS,
+        words("rw,nobarrier,errors=remount-ro"),
+        line(),
+    );
+    facts.know(
+        &fs,
+        &mount::BARRIER,
+        mount::Barrier::Off,
+        Source::file("/proc/fs/ext4/md0/options"),
+    );
     facts.put(
         &fs,
         &mount::EXT4_FEATURES,
@@ -238,17 +341,39 @@ fn at_risk_facts() -> FactSet {
     facts.know(&next, &boot::POINT, "/srv".to_owned(), fstab());
     facts.know(&next, &boot::OPTIONS, words("defaults,nobarrier"), fstab());
     let conf = || Source::line("/srv/pg/15/main/postgresql.conf", 211);
-    facts.know(&cluster(), &postgres::NAME, "postgresql 15/main".to_owned(), conf());
-    facts.know(&cluster(), &postgres::WAL_SYNC_METHOD, postgres::WalSyncMethod::Fdatasync, conf());
+    facts.know(
+        &cluster(),
+        &postgres::NAME,
+        "postgresql 15/main".to_owned(),
+        conf(),
+    );
+    facts.know(
+        &cluster(),
+        &postgres::WAL_SYNC_METHOD,
+        postgres::WalSyncMethod::Fdatasync,
+        conf(),
+    );
     facts.know(
         &cluster(),
         &postgres::WAL_INIT_ZERO,
         true,
-        Source::Default { of: "PostgreSQL 15".to_owned() },
+        Source::Default {
+            of: "PostgreSQL 15".to_owned(),
+        },
     );
-    facts.know(&data(), &target::KIND, TargetKind::Directory, Source::call("stat"));
+    facts.know(
+        &data(),
+        &target::KIND,
+        TargetKind::Directory,
+        Source::call("stat"),
+    );
     let roles = vec![Role::Data, Role::Wal];
-    facts.know(&data(), &target::ROLES, roles, Source::derived(["pg.data_directory"]));
+    facts.know(
+        &data(),
+        &target::ROLES,
+        roles,
+        Source::derived(["pg.data_directory"]),
+    );
     for (top, base) in [
         (data(), fs.clone()),
         (fs.clone(), md.clone()),
@@ -302,11 +427,46 @@ fn at_risk_path() -> Vec<FlushHop> {
     let (fs, disk) = (Subject::mount("/srv"), Subject::device);
     vec![
         hop(0, HopKind::Commit, None, "commit", Fate::NotJudged, sent),
-        hop(1, HopKind::Server, Some(cluster()), "PostgreSQL", Fate::Passed, sent),
-        hop(2, HopKind::FileSystem, Some(fs), "ext4", Fate::Dropped, sent),
-        hop(3, HopKind::Layer, Some(disk("md0")), "md0", Fate::Passed, dropped),
-        hop(4, HopKind::Disk, Some(disk("sda")), "sda", Fate::Answered, dropped),
-        hop(4, HopKind::Disk, Some(disk("sdb")), "sdb", Fate::LostHere, dropped),
+        hop(
+            1,
+            HopKind::Server,
+            Some(cluster()),
+            "PostgreSQL",
+            Fate::Passed,
+            sent,
+        ),
+        hop(
+            2,
+            HopKind::FileSystem,
+            Some(fs),
+            "ext4",
+            Fate::Dropped,
+            sent,
+        ),
+        hop(
+            3,
+            HopKind::Layer,
+            Some(disk("md0")),
+            "md0",
+            Fate::Passed,
+            dropped,
+        ),
+        hop(
+            4,
+            HopKind::Disk,
+            Some(disk("sda")),
+            "sda",
+            Fate::Answered,
+            dropped,
+        ),
+        hop(
+            4,
+            HopKind::Disk,
+            Some(disk("sdb")),
+            "sdb",
+            Fate::LostHere,
+            dropped,
+        ),
     ]
 }
 
@@ -385,30 +545,56 @@ fn at_risk_verdict() -> Verdict {
 
 fn at_risk_findings() -> Vec<Finding> {
     let (fs, next) = (Subject::mount("/srv"), Subject::boot("/srv"));
-    let now = |text: &str| Reading::known(Value::List(words(text)), Source::line("/proc/self/mountinfo", 24));
+    let now = |text: &str| {
+        Reading::known(
+            Value::List(words(text)),
+            Source::line("/proc/self/mountinfo", 24),
+        )
+    };
     let barrier = Advice {
         current: now("rw,nobarrier,errors=remount-ro"),
         reach: Reach::WholeFilesystem,
-        ..advice("mount.options", Change::Remove(words("nobarrier,barrier=0")))
+        ..advice(
+            "mount.options",
+            Change::Remove(words("nobarrier,barrier=0")),
+        )
     };
-    let noatime =
-        Advice { current: now("rw,relatime"), ..advice("mount.options", Change::Add(words("noatime"))) };
+    let noatime = Advice {
+        current: now("rw,relatime"),
+        ..advice("mount.options", Change::Add(words("noatime")))
+    };
     let at_boot = Advice {
-        current: Reading::known(Value::List(words("defaults,nobarrier")), Source::line("/etc/fstab", 9)),
+        current: Reading::known(
+            Value::List(words("defaults,nobarrier")),
+            Source::line("/etc/fstab", 9),
+        ),
         reach: Reach::NextBoot,
         ..advice("boot.options", Change::Remove(words("nobarrier,barrier=0")))
     };
     let server = |setting: &str, change, current| Advice {
-        current: Reading::known(current, Source::line("/srv/pg/15/main/postgresql.conf", 211)),
+        current: Reading::known(
+            current,
+            Source::line("/srv/pg/15/main/postgresql.conf", 211),
+        ),
         reach: Reach::Server,
         risk: Risk::NeedsReload,
         ..advice(setting, change)
     };
-    let method = server("pg.wal_sync_method", Change::Keep, Value::Text("fdatasync".to_owned()));
+    let method = server(
+        "pg.wal_sync_method",
+        Change::Keep,
+        Value::Text("fdatasync".to_owned()),
+    );
     let delay = Advice {
         price: Some("each commit waits 100 µs longer when others are in flight".to_owned()),
-        apply: vec![Command::new("psql -c 'alter system set commit_delay = 100'")],
-        ..server("pg.commit_delay", Change::Set("100".to_owned()), Value::Whole(0))
+        apply: vec![Command::new(
+            "psql -c 'alter system set commit_delay = 100'",
+        )],
+        ..server(
+            "pg.commit_delay",
+            Change::Set("100".to_owned()),
+            Value::Whole(0),
+        )
     };
     let lazy = advice("mount.options", Change::Add(words("lazytime")));
     let undecided = |rule: &str, level| Finding {
@@ -432,8 +618,18 @@ fn at_risk_findings() -> Vec<Finding> {
             ..finding("pg.sync-method-keep", &cluster(), Level::Keep, vec![method])
         },
         finding("pg.commit-delay", &cluster(), Level::Option, vec![delay]),
-        finding("device.mixed-caches", &Subject::device("md0"), Level::Warning, Vec::new()),
-        finding("kernel.fsync-errors", &Subject::host(), Level::Warning, Vec::new()),
+        finding(
+            "device.mixed-caches",
+            &Subject::device("md0"),
+            Level::Warning,
+            Vec::new(),
+        ),
+        finding(
+            "kernel.fsync-errors",
+            &Subject::host(),
+            Level::Warning,
+            Vec::new(),
+        ),
         undecided("ext4.journal-features", Level::Warning),
         undecided("ext4.fast-commit", Level::Option),
     ]
@@ -456,7 +652,11 @@ pub fn latencies(samples: u64, median: f64) -> Latencies {
     Latencies {
         samples,
         mean_us: median * 1.05,
-        median_us: Estimate { value: median, low: median * 0.98, high: median * 1.03 },
+        median_us: Estimate {
+            value: median,
+            low: median * 0.98,
+            high: median * 1.03,
+        },
         p95_us: median * 1.3,
         p99_us: Some(median * 2.2),
         max_us: median * 11.0,
@@ -488,7 +688,11 @@ fn measurement() -> Measurement {
         comparisons: vec![Comparison {
             method: Method::OpenDatasync,
             against: Method::Fdatasync,
-            gain_percent: Estimate { value: 1.6, low: -0.4, high: 3.1 },
+            gain_percent: Estimate {
+                value: 1.6,
+                low: -0.4,
+                high: 3.1,
+            },
             settled: Conclusion::NoMeaningfulDifference,
         }],
         best: Method::Fdatasync,
@@ -521,8 +725,18 @@ fn know_free(facts: &mut FactSet, name: &str) -> Vec<Finding> {
     facts.know(&disk, &device::BYTES_READ, 101 << 20, read());
     facts.know(&disk, &device::UNREAD_RUN, 447 << 20, read());
     facts.know(&disk, &device::SIGNATURES, Vec::new(), read());
-    facts.know(&place, &target::KIND, TargetKind::Device, Source::derived(["device.content"]));
-    facts.know(&place, &target::PATH, node.clone(), Source::derived(["device.path"]));
+    facts.know(
+        &place,
+        &target::KIND,
+        TargetKind::Device,
+        Source::derived(["device.content"]),
+    );
+    facts.know(
+        &place,
+        &target::PATH,
+        node.clone(),
+        Source::derived(["device.path"]),
+    );
     facts.stand(&place, &disk);
     facts.link(&place, &disk);
     free_findings(&place)
@@ -541,7 +755,10 @@ fn free_findings(place: &Subject) -> Vec<Finding> {
             risk: Risk::NeedsNewFilesystem,
             ..advice("filesystem", Change::Set(value.to_owned()))
         };
-        Finding { confidence: Confidence::Documented, ..finding(rule, place, Level::Advice, vec![advice]) }
+        Finding {
+            confidence: Confidence::Documented,
+            ..finding(rule, place, Level::Advice, vec![advice])
+        }
     };
     let mkfs = |value: &str, apply: &[&'static str]| Advice {
         reach: Reach::WholeFilesystem,
@@ -552,12 +769,20 @@ fn free_findings(place: &Subject) -> Vec<Finding> {
     vec![
         choice("filesystem.xfs", "xfs", 1),
         choice("filesystem.ext4", "ext4", 2),
-        finding("filesystem.xfs-nrext64", place, Level::Advice, vec![mkfs("-i nrext64=0", &[])]),
+        finding(
+            "filesystem.xfs-nrext64",
+            place,
+            Level::Advice,
+            vec![mkfs("-i nrext64=0", &[])],
+        ),
         finding(
             "filesystem.ext4-orphan-file",
             place,
             Level::Advice,
-            vec![mkfs("-O ^orphan_file", &["mkfs.ext4 -O ^orphan_file /dev/sdc"])],
+            vec![mkfs(
+                "-O ^orphan_file",
+                &["mkfs.ext4 -O ^orphan_file /dev/sdc"],
+            )],
         ),
         finding(
             "mount.noatime-new",

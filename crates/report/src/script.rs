@@ -1,8 +1,9 @@
 //! The plan as a POSIX shell script for review. walwise never runs it.
 //!
-//! The script does nothing until a person has edited it. For a free disk it creates the file system after another check
-//! that the disk is the same and still free. For a mounted file system every step is a comment to be enabled by hand.
-//! Text that is not plainly safe in a shell never leaves the comments.
+//! The script does nothing until a person has edited it. For a free disk it creates the file system
+//! after another check that the disk is the same and still free. For a mounted file system every
+//! step is a comment to be enabled by hand. Text that is not plainly safe in a shell never leaves
+//! the comments.
 
 mod remark {
     //! The lines of a script that do nothing.
@@ -16,11 +17,15 @@ mod remark {
 
     /// The text for a target without a plan.
     pub fn nothing(target: &TargetSummary) -> String {
-        format!("# Nothing is advised for {}.\n", comment::inline(&target.title))
+        format!(
+            "# Nothing is advised for {}.\n",
+            comment::inline(&target.title)
+        )
     }
 }
 mod existing {
-    //! The part of a script for mounted file systems: every command a comment, in order of application.
+    //! The part of a script for mounted file systems: every command a comment, in order of
+    //! application.
 
     use super::remark::{commented, nothing};
     use crate::origin;
@@ -30,7 +35,10 @@ mod existing {
 
     /// The steps of a target's plan.
     pub fn part(report: &Report, target: &TargetSummary) -> String {
-        let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
+        let steps = report
+            .plan(&target.target)
+            .map(|plan| plan.steps.as_slice())
+            .unwrap_or_default();
         let mut out = String::new();
         for (number, step) in (1..).zip(steps.iter().filter(|step| !step.keeps())) {
             out.push_str(&one(number, step));
@@ -49,13 +57,18 @@ mod existing {
             }
             Risk::DataLossIfWrong => Some("COMMITTED DATA MAY BE LOST if a fact is wrong"),
             Risk::NeedsUnmount => Some("UNMOUNTS the file system: stop the server first"),
-            Risk::NeedsRemount if unmounts(step) => Some("UNMOUNTS the file system: stop the server first"),
+            Risk::NeedsRemount if unmounts(step) => {
+                Some("UNMOUNTS the file system: stop the server first")
+            }
             _ => None,
         }
     }
 
     fn unmounts(step: &Step) -> bool {
-        step.advice.apply.iter().any(|command| command.as_str().starts_with("umount "))
+        step.advice
+            .apply
+            .iter()
+            .any(|command| command.as_str().starts_with("umount "))
     }
 
     pub fn one(number: usize, step: &Step) -> String {
@@ -70,7 +83,11 @@ mod existing {
             ),
             step.title.clone(),
         ];
-        lines.extend(step.result.as_ref().map(|result| format!("becomes: {result}")));
+        lines.extend(
+            step.result
+                .as_ref()
+                .map(|result| format!("becomes: {result}")),
+        );
         lines.extend(danger(step).map(|danger| format!("!!!! {danger} !!!!")));
         lines.extend(server(step));
         for (title, commands) in advice.commands() {
@@ -83,31 +100,45 @@ mod existing {
 
     /// A statement that a command is omitted, without the command.
     fn left_out(own: &OwnCommand) -> String {
-        let OwnCommand { purpose, file, line, .. } = own;
+        let OwnCommand {
+            purpose,
+            file,
+            line,
+            ..
+        } = own;
         format!(
             "{}: your own command, of {file}:{line}, is left out: it is not checked by walwise",
             purpose.word()
         )
     }
 
-    /// The place of a server's setting, and what wins over its file; empty for other settings. The commands of the advice
-    /// say the rest.
+    /// The place of a server's setting, and what wins over its file; empty for other settings. The
+    /// commands of the advice say the rest.
     fn server(step: &Step) -> Vec<String> {
         let advice = &step.advice;
-        let file = match advice.setting.kind.area().map(|area| area.database().syntax) {
+        let file = match advice
+            .setting
+            .kind
+            .area()
+            .map(|area| area.database().syntax)
+        {
             None => return Vec::new(),
             Some(SettingSyntax::Conf) => "files",
             Some(SettingSyntax::Options) => "option files",
         };
         let stronger = origin::stronger(advice).map(|stronger| stronger.says(file));
-        [format!("now: {}", origin::now(advice))].into_iter().chain(stronger).collect()
+        [format!("now: {}", origin::now(advice))]
+            .into_iter()
+            .chain(stronger)
+            .collect()
     }
 }
 mod apart {
-    //! The parts of a script for advice outside all targets: for the host as a whole, and for other subjects.
+    //! The parts of a script for advice outside all targets: for the host as a whole, and for other
+    //! subjects.
     //!
-    //! Every command is a comment, as for mounted file systems. If one target was asked for, advice about other subjects is
-    //! omitted; the text only counts it.
+    //! Every command is a comment, as for mounted file systems. If one target was asked for, advice
+    //! about other subjects is omitted; the text only counts it.
 
     use std::collections::BTreeSet;
 
@@ -119,7 +150,11 @@ mod apart {
 
     /// A part for the host and one for the rest, each only where there is advice.
     pub fn parts(report: &Report) -> Vec<String> {
-        let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
+        let known: BTreeSet<&Subject> = report
+            .targets
+            .iter()
+            .flat_map(|target| &target.subjects)
+            .collect();
         let advised = |finding: &&Finding| match finding.outcome {
             Outcome::Applies => finding.level > Level::Option && !known.contains(&finding.subject),
             Outcome::DoesNotApply | Outcome::Undecided { .. } => false,
@@ -129,16 +164,27 @@ mod apart {
             .iter()
             .filter(advised)
             .partition(|finding| finding.subject.scope() == Scope::Host);
-        let beside = if report.asked.is_none() { beside } else { Vec::new() };
-        let parts = [part("this host", &host), part("elsewhere on this host", &beside)];
+        let beside = if report.asked.is_none() {
+            beside
+        } else {
+            Vec::new()
+        };
+        let parts = [
+            part("this host", &host),
+            part("elsewhere on this host", &beside),
+        ];
         parts.into_iter().flatten().collect()
     }
 
     fn part(title: &str, findings: &[&Finding]) -> Option<String> {
-        let steps =
-            findings.iter().flat_map(|finding| finding.advice.iter().map(|advice| step(finding, advice)));
+        let steps = findings
+            .iter()
+            .flat_map(|finding| finding.advice.iter().map(|advice| step(finding, advice)));
         let steps: Vec<Step> = steps.filter(|step| !step.keeps()).collect();
-        let told: String = (1..).zip(&steps).map(|(number, step)| existing::one(number, step)).collect();
+        let told: String = (1..)
+            .zip(&steps)
+            .map(|(number, step)| existing::one(number, step))
+            .collect();
         (!steps.is_empty()).then(|| {
             format!(
                 "\n# ==== {} ====\n# Remove the # before the commands that you want to run.\n{told}",
@@ -169,9 +215,9 @@ use remark::commented;
 use walwise_model::facts::catalog::target::TargetKind;
 use walwise_model::quote::{Command, comment};
 
-/// The script for every target of a report. A free disk gets its part only when it is the single target: a script that
-/// creates file systems on several disks invites mistakes. The error says why there is none: the disk holds, or may
-/// hold, something.
+/// The script for every target of a report. A free disk gets its part only when it is the single
+/// target: a script that creates file systems on several disks invites mistakes. The error says why
+/// there is none: the disk holds, or may hold, something.
 pub fn render(report: &Report) -> Result<String, String> {
     let alone = report.targets.len() == 1;
     if let Some(target) = report.targets.first().filter(|_| alone) {
@@ -179,12 +225,19 @@ pub fn render(report: &Report) -> Result<String, String> {
     }
     let mut parts = vec![head(report)];
     for target in &report.targets {
-        parts.push(format!("\n# ==== {} ====\n", comment::inline(&target.title)));
+        parts.push(format!(
+            "\n# ==== {} ====\n",
+            comment::inline(&target.title)
+        ));
         parts.push(match target.kind {
             TargetKind::Device if alone => new::part(report, target),
             TargetKind::Device => commented(&format!(
                 "A free disk. For a script that makes its file system:\n  {}",
-                Command::or_why(mkfs::asked_again(report, &target.target, " --format script"))
+                Command::or_why(mkfs::asked_again(
+                    report,
+                    &target.target,
+                    " --format script"
+                ))
             )),
             TargetKind::Directory | TargetKind::Created => existing::part(report, target),
         });
@@ -204,8 +257,16 @@ pub fn render(report: &Report) -> Result<String, String> {
 
 /// No script creates a file system on a disk that holds, or may hold, something.
 fn refuse_what_is_not_free(target: &TargetSummary) -> Result<(), String> {
-    match target.content.as_ref().filter(|content| !content.may_be_given()) {
-        Some(content) => Err(format!("{}: no script is made. {}", target.title, content.sentence())),
+    match target
+        .content
+        .as_ref()
+        .filter(|content| !content.may_be_given())
+    {
+        Some(content) => Err(format!(
+            "{}: no script is made. {}",
+            target.title,
+            content.sentence()
+        )),
         None => Ok(()),
     }
 }
@@ -256,7 +317,10 @@ mod tests {
 
     /// The lines that a shell would execute.
     fn active(script: &str) -> Vec<&str> {
-        script.lines().filter(|line| !line.trim_start().starts_with('#') && !line.trim().is_empty()).collect()
+        script
+            .lines()
+            .filter(|line| !line.trim_start().starts_with('#') && !line.trim().is_empty())
+            .collect()
     }
 
     #[test]
@@ -265,12 +329,28 @@ mod tests {
             let script = render(&report);
             assert!(script.contains("\nI_HAVE_READ_THIS=no "), "{script}");
             let lines = active(&script);
-            let guard = lines.iter().position(|line| line.starts_with("[ \"$I_HAVE_READ_THIS\"")).unwrap();
-            let before = lines.iter().take(guard).map(|line| line.split('=').next().unwrap().trim());
-            let harmless =
-                ["set -eu", "PATH", "LC_ALL", "export PATH LC_ALL", "I_HAVE_READ_THIS", "stop() {", "}"];
+            let guard = lines
+                .iter()
+                .position(|line| line.starts_with("[ \"$I_HAVE_READ_THIS\""))
+                .unwrap();
+            let before = lines
+                .iter()
+                .take(guard)
+                .map(|line| line.split('=').next().unwrap().trim());
+            let harmless = [
+                "set -eu",
+                "PATH",
+                "LC_ALL",
+                "export PATH LC_ALL",
+                "I_HAVE_READ_THIS",
+                "stop() {",
+                "}",
+            ];
             for line in before {
-                assert!(harmless.contains(&line) || line.starts_with("printf") || line == "exit 1", "{line}");
+                assert!(
+                    harmless.contains(&line) || line.starts_with("printf") || line == "exit 1",
+                    "{line}"
+                );
             }
         }
     }
@@ -282,40 +362,69 @@ mod tests {
         let part = &format!("# {part}");
         let told = "printf 'the commands that are no comments any more were run; nothing else was done\\n'";
         assert_eq!(active(part), [told, "exit 0"]);
-        assert!(part.contains("#   mount -o remount,barrier=1,noatime /srv\n"), "{part}");
+        assert!(
+            part.contains("#   mount -o remount,barrier=1,noatime /srv\n"),
+            "{part}"
+        );
     }
 
     #[test]
     fn a_free_disk_is_checked_and_read_whole_before_mkfs_and_nothing_is_forced() {
         let script = render(&sample::free_disk());
         let lines = active(&script);
-        let mkfs = lines.iter().position(|line| line.starts_with("mkfs.")).unwrap();
+        let mkfs = lines
+            .iter()
+            .position(|line| line.starts_with("mkfs."))
+            .unwrap();
         assert_eq!(lines[mkfs], "mkfs.xfs -i nrext64=0 \"$DEVICE\"");
         assert_eq!(lines[mkfs - 1], "check_disk");
-        let read = lines.iter().position(|line| line.trim() == "yes) read_all ;;").unwrap();
-        assert!(read < mkfs && lines.contains(&"READ_ALL=yes            # no: trust the report instead"));
+        let read = lines
+            .iter()
+            .position(|line| line.trim() == "yes) read_all ;;")
+            .unwrap();
+        assert!(
+            read < mkfs
+                && lines.contains(&"READ_ALL=yes            # no: trust the report instead")
+        );
         assert!(script.contains("mount -t xfs -o noatime \"$DEVICE\" \"$MOUNTPOINT\""));
         assert!(script.contains("\nMOUNTPOINT= "));
         // A mount point has no cluster, so its settings would not be found there.
-        assert!(script.contains("\nDATABASE= ") && script.contains("    directory=$MOUNTPOINT/$DATABASE\n"));
-        assert!(script.contains("walwise check %s\\n' \"$directory\"\n"), "{script}");
-        assert!(script.contains("\nADD_TO_FSTAB=no ") && script.contains("initdb"), "{script}");
+        assert!(
+            script.contains("\nDATABASE= ")
+                && script.contains("    directory=$MOUNTPOINT/$DATABASE\n")
+        );
+        assert!(
+            script.contains("walwise check %s\\n' \"$directory\"\n"),
+            "{script}"
+        );
+        assert!(
+            script.contains("\nADD_TO_FSTAB=no ") && script.contains("initdb"),
+            "{script}"
+        );
     }
 
     #[test]
     fn a_serial_number_that_is_the_identity_is_compared_where_it_was_read() {
         let mut report = sample::free_disk();
         let disks: Vec<Subject> = report.facts.subjects(Scope::Device).cloned().collect();
-        for (file, serial, identity) in [("serial", "", "DATA-0"), ("device/serial", "DATA-0", "")] {
+        for (file, serial, identity) in [("serial", "", "DATA-0"), ("device/serial", "DATA-0", "")]
+        {
             for disk in &disks {
                 let source = Source::file(format!("/sys/class/block/{}/{file}", disk.name()));
-                report.facts.put(disk, &catalog::device::UNIT, Reading::not_collected());
-                report.facts.know(disk, &catalog::device::SERIAL, "DATA-0".to_owned(), source);
+                report
+                    .facts
+                    .put(disk, &catalog::device::UNIT, Reading::not_collected());
+                report
+                    .facts
+                    .know(disk, &catalog::device::SERIAL, "DATA-0".to_owned(), source);
             }
             let script = render(&report);
             assert!(script.contains(&format!("\nSERIAL={serial}\n")), "{script}");
             assert!(
-                script.contains(&format!("\nIDENTITY={}\n", shell::quoted(identity).unwrap())),
+                script.contains(&format!(
+                    "\nIDENTITY={}\n",
+                    shell::quoted(identity).unwrap()
+                )),
                 "{script}"
             );
             assert!(!script.contains("I_COMPARED_THE_DISK"), "{script}");
@@ -325,9 +434,13 @@ mod tests {
     #[test]
     fn the_line_for_fstab_can_be_pasted_and_how_the_disk_was_read_is_told() {
         let script = render(&sample::free_disk());
-        let line = "line=\"UUID=$(blkid -p -s UUID -o value \"$DEVICE\") $MOUNTPOINT xfs noatime 0 0\"";
+        let line =
+            "line=\"UUID=$(blkid -p -s UUID -o value \"$DEVICE\") $MOUNTPOINT xfs noatime 0 0\"";
         assert!(active(&script).contains(&line), "{script}");
-        assert!(script.contains("# No mount, swap space or device uses it. No data found in "), "{script}");
+        assert!(
+            script.contains("# No mount, swap space or device uses it. No data found in "),
+            "{script}"
+        );
     }
 
     #[test]
@@ -335,21 +448,34 @@ mod tests {
         let mut report = sample::free_disk();
         let disks: Vec<Subject> = report.facts.subjects(Scope::Device).cloned().collect();
         for disk in disks {
-            report.facts.put(&disk, &catalog::device::SIZE, Reading::not_collected());
+            report
+                .facts
+                .put(&disk, &catalog::device::SIZE, Reading::not_collected());
         }
         let script = render(&report);
-        assert!(!active(&script).iter().any(|line| line.contains("mkfs")), "{script}");
+        assert!(
+            !active(&script).iter().any(|line| line.contains("mkfs")),
+            "{script}"
+        );
     }
 
     #[test]
     fn a_disk_that_is_not_free_gets_no_script() {
-        let holds = DeviceContent::Holds { holds: vec!["xfs".to_owned()] };
-        let unreadable = DeviceContent::Unreadable { because: "Input/output error".to_owned(), remedy: None };
+        let holds = DeviceContent::Holds {
+            holds: vec!["xfs".to_owned()],
+        };
+        let unreadable = DeviceContent::Unreadable {
+            because: "Input/output error".to_owned(),
+            remedy: None,
+        };
         for (content, says) in [(holds, "holds xfs"), (unreadable, "Input/output error")] {
             let mut report = sample::free_disk();
             report.targets[0].content = Some(content);
             let refused = super::render(&report).unwrap_err();
-            assert!(refused.contains("/dev/sdc: no script is made.") && refused.contains(says), "{refused}");
+            assert!(
+                refused.contains("/dev/sdc: no script is made.") && refused.contains(says),
+                "{refused}"
+            );
         }
     }
 
@@ -370,8 +496,11 @@ mod tests {
 
         for setting in ["mkfs.options", "mount.options", "filesystem"] {
             let mut report = sample::free_disk();
-            let step =
-                report.plans[0].steps.iter_mut().find(|step| step.advice.setting.name == setting).unwrap();
+            let step = report.plans[0]
+                .steps
+                .iter_mut()
+                .find(|step| step.advice.setting.name == setting)
+                .unwrap();
             let change = if setting == "filesystem" {
                 Change::Set(evil.to_owned())
             } else {
@@ -381,7 +510,9 @@ mod tests {
             step.result = Some(evil.to_owned());
             let script = render(&report);
             assert!(
-                !active(&script).iter().any(|line| line.contains("rm -rf") || line.contains("mkfs")),
+                !active(&script)
+                    .iter()
+                    .any(|line| line.contains("rm -rf") || line.contains("mkfs")),
                 "{script}"
             );
         }
@@ -392,10 +523,17 @@ mod tests {
         for word in ["-f", "-F", "-Ff", "-O x -F"] {
             let mut report = sample::free_disk();
             let plan = &mut report.plans[0];
-            let step = plan.steps.iter_mut().find(|step| step.advice.setting.name == "mkfs.options").unwrap();
+            let step = plan
+                .steps
+                .iter_mut()
+                .find(|step| step.advice.setting.name == "mkfs.options")
+                .unwrap();
             step.advice.change = Change::Add(vec![word.to_owned()]);
             let script = render(&report);
-            assert!(!active(&script).iter().any(|line| line.contains("mkfs")), "{word}: {script}");
+            assert!(
+                !active(&script).iter().any(|line| line.contains("mkfs")),
+                "{word}: {script}"
+            );
         }
     }
 
@@ -441,12 +579,21 @@ mod tests {
             step.advice = findings[0].advice[0].clone();
             let script = render(&report);
             assert!(
-                script.contains(&format!("# now: open_sync, set in {file}:1\n")) && script.contains(told),
+                script.contains(&format!("# now: open_sync, set in {file}:1\n"))
+                    && script.contains(told),
                 "{script}"
             );
             assert!(!script.contains("by hand"), "{script}");
-            assert_eq!(script.contains("ALTER SYSTEM SET"), told.contains("ALTER SYSTEM SET"), "{script}");
-            assert_eq!(active(&script), active(&render(&sample::at_risk())), "{script}");
+            assert_eq!(
+                script.contains("ALTER SYSTEM SET"),
+                told.contains("ALTER SYSTEM SET"),
+                "{script}"
+            );
+            assert_eq!(
+                active(&script),
+                active(&render(&sample::at_risk())),
+                "{script}"
+            );
         }
     }
 
@@ -478,7 +625,11 @@ mod tests {
                 .spawn()
                 .unwrap();
             let output = shell.fed_in_time(render(&report).as_bytes());
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
         }
     }
 
@@ -499,7 +650,11 @@ mod tests {
                     .spawn()
                     .unwrap();
                 let output = linter.fed_in_time(script.as_bytes());
-                assert!(output.status.success(), "{}\n{script}", String::from_utf8_lossy(&output.stdout));
+                assert!(
+                    output.status.success(),
+                    "{}\n{script}",
+                    String::from_utf8_lossy(&output.stdout)
+                );
             }
         }
     }
@@ -510,6 +665,9 @@ mod tests {
             let script = render(&report);
             assert!(!script.contains('@'), "{script}");
         }
-        assert_eq!(new::fill("a @b@ @c@", &[("b", "@c@"), ("c", "d")]), "a @c@ d");
+        assert_eq!(
+            new::fill("a @b@ @c@", &[("b", "@c@"), ("c", "d")]),
+            "a @c@ d"
+        );
     }
 }

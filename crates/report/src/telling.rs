@@ -1,30 +1,40 @@
 //! What a report says to people, made once: which sections in which order, and what stands in each.
 //!
-//! The forms of a report draw these sections ([`super::text`], [`super::markdown`]), and so do the screens, one target at a
-//! time. What is shared by several targets is told under the first of them. The sections of a
-//! large host are made by all processors.
+//! The forms of a report draw these sections ([`super::text`], [`super::markdown`]), and so do the
+//! screens, one target at a time. What is shared by several targets is told under the first of
+//! them. The sections of a large host are made by all processors.
 
 pub mod once;
 pub mod order {
-    //! In which order targets are told: the worst first, free disks last. It orders only what is shown; the report itself keeps
-    //! the order of subjects.
+    //! In which order targets are told: the worst first, free disks last. It orders only what is
+    //! shown; the report itself keeps the order of subjects.
 
     use super::once::FindingsByTarget;
     use crate::TargetSummary;
     use walwise_judge::rules::{Level, Outcome};
 
-    /// The targets of a report: at risk, contradictory, with critical findings, unproven, durable, free disks by their rank.
+    /// The targets of a report: at risk, contradictory, with critical findings, unproven, durable,
+    /// free disks by their rank.
     pub(crate) fn worst_first<'a>(findings: &FindingsByTarget<'a>) -> Vec<&'a TargetSummary> {
         let mut targets: Vec<&TargetSummary> = findings.report.targets.iter().collect();
-        let urgency = |target| findings.report.urgency(target, || criticals(findings, target) > 0);
+        let urgency = |target| {
+            findings
+                .report
+                .urgency(target, || criticals(findings, target) > 0)
+        };
         targets.sort_by_cached_key(|target| (urgency(target), target.rank));
         targets
     }
 
     /// How many critical findings apply to a target, its boot lines and all beneath it.
     pub fn criticals(findings: &FindingsByTarget<'_>, target: &TargetSummary) -> usize {
-        let critical = |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
-        findings.about(target).iter().filter(|(_, finding)| critical(finding.level, &finding.outcome)).count()
+        let critical =
+            |level, outcome: &Outcome| level == Level::Critical && *outcome == Outcome::Applies;
+        findings
+            .about(target)
+            .iter()
+            .filter(|(_, finding)| critical(finding.level, &finding.outcome))
+            .count()
     }
 
     #[cfg(test)]
@@ -37,7 +47,8 @@ pub mod order {
         use walwise_model::facts::catalog::target::{self, TargetKind};
         use walwise_model::facts::{FactSet, Source, Subject};
 
-        /// Every combination of two lines' verdict and critical findings stands in the order of the list, whatever the names.
+        /// Every combination of two lines' verdict and critical findings stands in the order of the
+        /// list, whatever the names.
         #[test]
         fn the_worst_is_told_first() {
             let kinds = [
@@ -63,15 +74,26 @@ pub mod order {
         #[test]
         fn a_line_of_the_summary_counts_what_is_critical_about_the_boot_line_too() {
             let text = text::render(&report((Some(Standing::Durable), true), (None, false)));
-            assert!(text.contains("\n  DURABLE, 1 critical  /a\n  UNREADABLE           /b\n"), "{text}");
+            assert!(
+                text.contains("\n  DURABLE, 1 critical  /a\n  UNREADABLE           /b\n"),
+                "{text}"
+            );
         }
 
         fn report(a: (Option<Standing>, bool), b: (Option<Standing>, bool)) -> crate::Report {
             let mut facts = FactSet::default();
             let (mut verdicts, mut findings) = (Vec::new(), Vec::new());
             for (name, (standing, critical)) in [("/a", a), ("/b", b)] {
-                let (place, fs, next) = (Subject::target(name), Subject::mount(name), Subject::boot(name));
-                let kind = if standing.is_some() { TargetKind::Directory } else { TargetKind::Device };
+                let (place, fs, next) = (
+                    Subject::target(name),
+                    Subject::mount(name),
+                    Subject::boot(name),
+                );
+                let kind = if standing.is_some() {
+                    TargetKind::Directory
+                } else {
+                    TargetKind::Device
+                };
                 facts.know(&place, &target::KIND, kind, Source::call("test"));
                 facts.stand(&place, &fs);
                 facts.link(&place, &fs);
@@ -79,7 +101,12 @@ pub mod order {
                 facts.link(&next, &fs);
                 verdicts.extend(standing.map(|standing| sample::verdict(&place, standing)));
                 if critical {
-                    findings.push(sample::finding("boot.one", &next, Level::Critical, Vec::new()));
+                    findings.push(sample::finding(
+                        "boot.one",
+                        &next,
+                        Level::Critical,
+                        Vec::new(),
+                    ));
                 }
             }
             sample::report(&facts, verdicts, findings, BTreeMap::new())
@@ -124,12 +151,14 @@ mod tone {
 pub mod flush {
     //! A flush path in a line: `commit → PostgreSQL → ext4 ✗ DROPPED   sda ! LOST HERE`.
     //!
-    //! The path is made in [`walwise_judge::durability`]; this module knows its marks and leaves drawing in rows to the screens.
+    //! The path is made in [`walwise_judge::durability`]; this module knows its marks and leaves
+    //! drawing in rows to the screens.
 
     use super::Tone;
     use walwise_judge::durability::{Fate, FlushHop, HopKind};
 
-    /// The mark of a hop, the word beside it, and what both are coloured by. The commit is where the path begins.
+    /// The mark of a hop, the word beside it, and what both are coloured by. The commit is where
+    /// the path begins.
     pub fn sign(hop: &FlushHop) -> (&'static str, &'static str, Tone) {
         let word = hop.fate.word();
         match hop.fate {
@@ -156,8 +185,8 @@ pub mod flush {
     /// A blank at which no line is broken: a hop stays in one piece.
     pub const UNBROKEN: char = '\u{a0}';
 
-    /// The path in a line: hops of one rank beside each other, a mark and a word where it is not simply passed on, and no arrow
-    /// where no flush arrives.
+    /// The path in a line: hops of one rank beside each other, a mark and a word where it is not
+    /// simply passed on, and no arrow where no flush arrives.
     pub fn line(path: &[FlushHop]) -> String {
         let mut out = String::new();
         let mut before: Option<u32> = None;
@@ -182,31 +211,41 @@ pub mod flush {
 
     fn name(hop: &FlushHop) -> String {
         let is_to_come = matches!(hop.kind, HopKind::Server) && hop.subjects.is_empty();
-        let name = if is_to_come { format!("({})", hop.name) } else { hop.name.clone() };
-        if hop.fate.is_sound() { name } else { format!("{name} {} {}", sign(hop).0, hop.fate) }
+        let name = if is_to_come {
+            format!("({})", hop.name)
+        } else {
+            hop.name.clone()
+        };
+        if hop.fate.is_sound() {
+            name
+        } else {
+            format!("{name} {} {}", sign(hop).0, hop.fate)
+        }
     }
 }
-mod section;
-pub mod words;
 pub mod answers;
 mod baseline;
-pub mod plan;
 pub mod findings;
-pub mod price;
-pub mod kept;
-pub mod unknown;
-pub mod target;
-pub mod what_if;
 pub mod host;
+pub mod kept;
+pub mod plan;
+pub mod price;
+mod section;
 pub mod short;
+pub mod target;
+pub mod unknown;
 pub mod upgrade;
+pub mod what_if;
+pub mod words;
 
 use std::collections::BTreeMap;
 
 use super::{Report, TargetSummary};
 use once::FindingsByTarget;
 pub use phrase::{Fragment, Phrase};
-pub use section::{About, Bullet, Bullets, Cells, Detail, Element, Grid, Instruction, Mark, Rank, Section};
+pub use section::{
+    About, Bullet, Bullets, Cells, Detail, Element, Grid, Instruction, Mark, Rank, Section,
+};
 pub use tone::{Tone, sign};
 use walwise_model::facts::{Scope, Subject};
 use walwise_model::workers;
@@ -238,7 +277,8 @@ pub fn only(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
     groups
 }
 
-/// What there is to do about one target and what is to be known of it, for forms that show one target at a time.
+/// What there is to do about one target and what is to be known of it, for forms that show one
+/// target at a time.
 #[derive(Clone, Debug, Default)]
 pub struct Advised {
     pub change: Option<Section>,
@@ -270,8 +310,20 @@ impl Advised {
 
     /// All of it in order.
     pub fn sections(&self) -> impl Iterator<Item = &Section> {
-        let Self { change, right, options, found, undecided, withheld, conflicts } = self;
-        [change, right, options, found, undecided, withheld, conflicts].into_iter().flatten()
+        let Self {
+            change,
+            right,
+            options,
+            found,
+            undecided,
+            withheld,
+            conflicts,
+        } = self;
+        [
+            change, right, options, found, undecided, withheld, conflicts,
+        ]
+        .into_iter()
+        .flatten()
     }
 }
 
@@ -282,12 +334,20 @@ pub(crate) fn worst_first(report: &Report) -> Vec<&TargetSummary> {
 
 /// Their positions in the report.
 pub fn places_worst_first(report: &Report) -> Vec<usize> {
-    let places: BTreeMap<&Subject, usize> = report.targets.iter().map(|one| &one.target).zip(0..).collect();
-    worst_first(report).into_iter().filter_map(|one| places.get(&one.target).copied()).collect()
+    let places: BTreeMap<&Subject, usize> = report
+        .targets
+        .iter()
+        .map(|one| &one.target)
+        .zip(0..)
+        .collect();
+    worst_first(report)
+        .into_iter()
+        .filter_map(|one| places.get(&one.target).copied())
+        .collect()
 }
 
-/// The whole report in groups of sections: the host with its targets in a line each, each target from the worst on, then
-/// what concerns no target.
+/// The whole report in groups of sections: the host with its targets in a line each, each target
+/// from the worst on, then what concerns no target.
 pub fn groups(report: &Report) -> Vec<Vec<Section>> {
     let findings = FindingsByTarget::new(report);
     let targets = order::worst_first(&findings);

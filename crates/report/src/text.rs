@@ -1,7 +1,8 @@
-//! The report as text for people: the answer first, then why, then what to do. This is also the screen-reader mode.
+//! The report as text for people: the answer first, then why, then what to do. This is also the
+//! screen-reader mode.
 //!
-//! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing. What is said, and in
-//! which order, is the business of [`super::telling`].
+//! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing.
+//! What is said, and in which order, is the business of [`super::telling`].
 
 mod short;
 
@@ -73,20 +74,29 @@ fn draw(page: &mut TextBuilder, section: &Section) {
         margin
     } else {
         let lead = if section.lead.is_empty() { "" } else { ", " };
-        page.para(margin, &format!("{}{lead}{}", section.heading, section.lead));
+        page.para(
+            margin,
+            &format!("{}{lead}{}", section.heading, section.lead),
+        );
         margin + 2
     };
     for element in &section.elements {
         match element {
             Element::Sentence(says) => page.para(indent, &says.to_string()),
             Element::Bullets(Bullets { bullets, .. }) => {
-                let room = bullets.iter().filter_map(|one| one.marks.first()).map(room).max();
+                let room = bullets
+                    .iter()
+                    .filter_map(|one| one.marks.first())
+                    .map(room)
+                    .max();
                 for one in bullets {
                     bullet(page, indent, room.unwrap_or_default(), one);
                 }
             }
             Element::Grid(one) => grid(page, indent, one),
-            Element::Stack(layers) => page.table(indent, &layers.iter().map(layer).collect::<Vec<_>>(), &[]),
+            Element::Stack(layers) => {
+                page.table(indent, &layers.iter().map(layer).collect::<Vec<_>>(), &[]);
+            }
             Element::Instructions(steps) => {
                 for step in steps {
                     instruction(page, step);
@@ -99,10 +109,27 @@ fn draw(page: &mut TextBuilder, section: &Section) {
 /// A bullet whose first mark has the room of all beside it.
 fn bullet(page: &mut TextBuilder, indent: usize, first: usize, bullet: &Bullet) {
     let rooms = std::iter::once(first).chain(bullet.marks.iter().skip(1).map(room));
-    let label: String = bullet.marks.iter().zip(rooms).map(|(one, room)| mark(one, room)).collect();
-    let of = if bullet.of.is_empty() { String::new() } else { format!("{}: ", bullet.of) };
-    let (label, of) = if label.is_empty() { (of, label) } else { (label, of) };
-    let aside = if bullet.aside.is_empty() { String::new() } else { format!(" ({})", bullet.aside) };
+    let label: String = bullet
+        .marks
+        .iter()
+        .zip(rooms)
+        .map(|(one, room)| mark(one, room))
+        .collect();
+    let of = if bullet.of.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", bullet.of)
+    };
+    let (label, of) = if label.is_empty() {
+        (of, label)
+    } else {
+        (label, of)
+    };
+    let aside = if bullet.aside.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", bullet.aside)
+    };
     page.hanging(indent, &label, &format!("{of}{}{aside}", bullet.says));
     let beneath = if label.is_empty() { 2 } else { columns(&label) };
     details(page, indent + beneath, &bullet.beneath);
@@ -132,13 +159,24 @@ fn grid(page: &mut TextBuilder, indent: usize, grid: &Grid) {
     // Figures stand under their head; names and words say themselves what they are.
     let is_headed = grid.right.contains(&true);
     let head = is_headed.then(|| grid.head.iter().map(|&name| name.to_owned()).collect());
-    let rows: Vec<Vec<String>> = head.into_iter().chain(grid.rows.iter().map(cells)).collect();
+    let rows: Vec<Vec<String>> = head
+        .into_iter()
+        .chain(grid.rows.iter().map(cells))
+        .collect();
     if grid.narrow.is_empty() {
         page.table(indent, &rows, &grid.right);
     }
     for columns in grid.narrow {
-        let of = |row: &Vec<String>| columns.iter().filter_map(|at| row.get(*at).cloned()).collect();
-        let right: Vec<bool> = columns.iter().filter_map(|at| grid.right.get(*at).copied()).collect();
+        let of = |row: &Vec<String>| {
+            columns
+                .iter()
+                .filter_map(|at| row.get(*at).cloned())
+                .collect()
+        };
+        let right: Vec<bool> = columns
+            .iter()
+            .filter_map(|at| grid.right.get(*at).copied())
+            .collect();
         page.table(indent, &rows.iter().map(of).collect::<Vec<_>>(), &right);
         page.gap();
     }
@@ -153,9 +191,16 @@ pub fn layer(row: &LayerRow) -> Vec<String> {
 }
 
 fn instruction(page: &mut TextBuilder, step: &Instruction) {
-    let number = step.number.map(|number| number.to_string()).unwrap_or_default();
+    let number = step
+        .number
+        .map(|number| number.to_string())
+        .unwrap_or_default();
     let label = format!("{number:>2}  {:<10}", step.level.word());
-    page.hanging(2, &label, &format!("{} of {}: {}", step.setting, step.of, step.change));
+    page.hanging(
+        2,
+        &label,
+        &format!("{} of {}: {}", step.setting, step.of, step.change),
+    );
     match &step.beneath {
         Some(beneath) => details(page, 8, beneath),
         None => page.para(8, "as told above"),
@@ -179,7 +224,9 @@ fn details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
             Detail::Sentence(says) => page.para(indent, &says.to_string()),
             Detail::Field(_, says) => page.hanging(indent, &label, &says.to_string()),
             Detail::More(says) => page.para(indent + width, &says.to_string()),
-            Detail::Becomes { whole: Some(whole), .. } => page.hanging(indent, &label, whole),
+            Detail::Becomes {
+                whole: Some(whole), ..
+            } => page.hanging(indent, &label, whole),
             Detail::Becomes { whole: None, .. } | Detail::Aside(..) => {}
             Detail::Commands(_, commands) => {
                 let labels = std::iter::once(&*label).chain(std::iter::repeat(""));
@@ -189,7 +236,10 @@ fn details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
                 commands.iter().zip(labels).for_each(&mut line);
             }
             Detail::Own(own) => {
-                page.verbatim(indent, &format!("{label}{}: {}", own.purpose.word(), own.command));
+                page.verbatim(
+                    indent,
+                    &format!("{label}{}: {}", own.purpose.word(), own.command),
+                );
                 page.para(indent + width, &own.sentence());
             }
         }
@@ -230,7 +280,12 @@ mod tests {
     fn what_lies_beside_the_asked_target_is_counted_only() {
         let mut report = sample::at_risk();
         let beside = |rule: &str, level| {
-            sample::finding(rule, &walwise_model::facts::Subject::mount("/other"), level, Vec::new())
+            sample::finding(
+                rule,
+                &walwise_model::facts::Subject::mount("/other"),
+                level,
+                Vec::new(),
+            )
         };
         let mut open = beside("beside.open", walwise_judge::rules::Level::Warning);
         open.outcome = walwise_judge::rules::Outcome::Undecided { needs: Vec::new() };
@@ -241,7 +296,10 @@ mod tests {
             open,
         ]);
         let all = render(&report);
-        assert!(all.contains("\nElsewhere on this host\n") && all.contains("beside.open"), "{all}");
+        assert!(
+            all.contains("\nElsewhere on this host\n") && all.contains("beside.open"),
+            "{all}"
+        );
         report.asked = Some("/srv/pg/15/main".to_owned());
         let one = render(&report);
         let line = "\n2 findings elsewhere on this host (1 critical): `walwise check`\n";
@@ -249,7 +307,8 @@ mod tests {
         assert!(one.contains("Title of kernel.fsync-errors"), "{one}");
     }
 
-    /// What a missing fact leaves open is told together, with the fact once; what nothing would settle is one line.
+    /// What a missing fact leaves open is told together, with the fact once; what nothing would
+    /// settle is one line.
     #[test]
     fn what_is_open_is_told_by_what_would_settle_it() {
         use walwise_judge::rules::{Level, Outcome};
@@ -276,7 +335,10 @@ mod tests {
             open("layer.blind", &[]),
         ]);
         let text = render(&report);
-        let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what} in {text}"));
+        let at = |what: &str| {
+            text.find(what)
+                .unwrap_or_else(|| panic!("{what} in {text}"))
+        };
         assert_eq!(text.matches("dm.targets of ").count(), 1, "{text}");
         assert!(
             at("(layer.one)") < at("(layer.third)") && at("(layer.third)") < at("dm.targets of "),
@@ -294,14 +356,19 @@ mod tests {
         let one = sample::disks(1);
         let many = sample::disks(2_000);
         let (one, many) = (render(&one).lines().count(), render(&many).lines().count());
-        assert!(many < one + 2_000 * 18, "{one} lines for one disk, {many} for 2000");
+        assert!(
+            many < one + 2_000 * 18,
+            "{one} lines for one disk, {many} for 2000"
+        );
     }
 
     #[test]
     fn prose_fits_the_page() {
         use unicode_width::UnicodeWidthStr as _;
         for line in sample::all().iter().map(render).collect::<String>().lines() {
-            let copied = ["apply", "verify", "undo"].iter().any(|word| line.trim_start().starts_with(word));
+            let copied = ["apply", "verify", "undo"]
+                .iter()
+                .any(|word| line.trim_start().starts_with(word));
             assert!(copied || line.width() <= 80, "{line}");
         }
     }

@@ -1,9 +1,10 @@
-//! The effects of the next kernel: the report of this machine beside that of the same machine with the next kernel,
-//! distribution and tools assumed, as tasks for an administrator.
+//! The effects of the next kernel: the report of this machine beside that of the same machine with
+//! the next kernel, distribution and tools assumed, as tasks for an administrator.
 //!
-//! Everything that the next boot needs has an answer. Every line that will be wrong is named, option by option, even if
-//! it is wrong today; other subjects are named only if they change. The part of a finding follows from the facts in its
-//! condition, so that rules can be added, switched off or given another level without a change here.
+//! Everything that the next boot needs has an answer. Every line that will be wrong is named,
+//! option by option, even if it is wrong today; other subjects are named only if they change. The
+//! part of a finding follows from the facts in its condition, so that rules can be added, switched
+//! off or given another level without a change here.
 
 mod builder {
     //! Which kernel runs, and who builds it.
@@ -16,18 +17,22 @@ mod builder {
     /// The kernel's version and its vendor.
     pub fn kernel_of(facts: &FactSet) -> Option<(Version, String)> {
         let host = Subject::host();
-        facts.value(&host, &kernel::VERSION).zip(facts.value(&host, &kernel::VENDOR))
+        facts
+            .value(&host, &kernel::VERSION)
+            .zip(facts.value(&host, &kernel::VENDOR))
     }
 
     /// Whether one person builds both kernels, so that the next one has every feature in use.
     pub fn built_again(now: Option<&(Version, String)>, then: Option<&(Version, String)>) -> bool {
-        now.zip(then)
-            .is_some_and(|((now, by), (then, next_by))| validity::builds_again((now, by), (then, next_by)))
+        now.zip(then).is_some_and(|((now, by), (then, next_by))| {
+            validity::builds_again((now, by), (then, next_by))
+        })
     }
 }
 mod ground;
 mod item {
-    //! How items come to be: from a ruling of the table, or from a finding and what its condition looked at.
+    //! How items come to be: from a ruling of the table, or from a finding and what its condition
+    //! looked at.
 
     use std::collections::BTreeMap;
 
@@ -53,7 +58,11 @@ mod item {
                 place: None,
                 what,
                 because: ruling.because,
-                sources: if ruling.source.is_empty() { Vec::new() } else { vec![ruling.source] },
+                sources: if ruling.source.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![ruling.source]
+                },
                 already: false,
                 undecided: false,
                 rule: None,
@@ -66,12 +75,21 @@ mod item {
         /// A message that it is unknown whether the next boot can do it.
         pub(super) fn open(subject: &Subject, level: Level, what: String, ruling: Ruling) -> Self {
             let answer = Some(Answer::CannotBeTold);
-            Self { undecided: true, answer, ..Self::told(Part::NotKnown, level, subject, what, ruling) }
+            Self {
+                undecided: true,
+                answer,
+                ..Self::told(Part::NotKnown, level, subject, what, ruling)
+            }
         }
 
         /// The same as a need that the next boot cannot meet.
         pub(super) fn blocks(self) -> Self {
-            Self { part: Part::Blocker, undecided: false, answer: Some(Answer::Fails), ..self }
+            Self {
+                part: Part::Blocker,
+                undecided: false,
+                answer: Some(Answer::Fails),
+                ..self
+            }
         }
     }
 
@@ -97,12 +115,18 @@ mod item {
     pub type FindingIndex<'r> = BTreeMap<(&'r str, &'r Subject), &'r Finding>;
 
     pub fn by_name(report: &Report) -> FindingIndex<'_> {
-        report.findings.iter().map(|finding| ((finding.rule.as_str(), &finding.subject), finding)).collect()
+        report
+            .findings
+            .iter()
+            .map(|finding| ((finding.rule.as_str(), &finding.subject), finding))
+            .collect()
     }
 
     /// The same finding in the other report.
     pub fn same<'r>(findings: &FindingIndex<'r>, finding: &'r Finding) -> Option<&'r Finding> {
-        findings.get(&(finding.rule.as_str(), &finding.subject)).copied()
+        findings
+            .get(&(finding.rule.as_str(), &finding.subject))
+            .copied()
     }
 
     pub fn applies(finding: &Finding) -> bool {
@@ -123,7 +147,10 @@ mod item {
             trace.seen.as_ref().is_some_and(|seen| seen.fact == fact)
                 || trace.kids.iter().any(|kid| asks(kid, fact))
         }
-        finding.trace.as_ref().is_some_and(|trace| asks(trace, fact))
+        finding
+            .trace
+            .as_ref()
+            .is_some_and(|trace| asks(trace, fact))
     }
 }
 mod boot;
@@ -140,13 +167,20 @@ mod weight {
         let has = |word: &str| options.iter().any(|option| option == word);
         let is_root = facts.value(line, &boot::POINT).as_deref() == Some("/");
         let by_itself = facts.value(line, &boot::AUTO) != Some(false);
-        let waits = by_itself && !["nofail", "_netdev", "x-systemd.automount"].into_iter().any(has);
-        if is_root || waits { Level::Critical } else { Level::Warning }
+        let waits = by_itself
+            && !["nofail", "_netdev", "x-systemd.automount"]
+                .into_iter()
+                .any(has);
+        if is_root || waits {
+            Level::Critical
+        } else {
+            Level::Warning
+        }
     }
 }
-mod need;
-mod layer;
 mod feature;
+mod layer;
+mod need;
 mod other;
 mod parameter;
 mod unknown;
@@ -169,8 +203,11 @@ impl Upgrade {
         items.extend(need::raised(&supposed.facts, &items));
         // Nothing that fails counts as better.
         let fails = |item: &Item| item.answer == Some(Answer::Fails);
-        let failing: Vec<Subject> =
-            items.iter().filter(|item| fails(item)).map(|item| item.subject.clone()).collect();
+        let failing: Vec<Subject> = items
+            .iter()
+            .filter(|item| fails(item))
+            .map(|item| item.subject.clone())
+            .collect();
         items.retain(|item| item.part != Part::Better || !failing.contains(&item.subject));
         items.sort_by(|a, b| place(a).cmp(&place(b)));
         items.dedup();
@@ -184,5 +221,14 @@ fn place(item: &Item) -> impl Ord + '_ {
     let place = item.place.as_deref().unwrap_or_default();
     let (file, line) = place.rsplit_once(':').unwrap_or((place, ""));
     let line: u32 = line.parse().unwrap_or(0);
-    (item.part, Reverse(item.level), item.undecided, file, line, &item.subject, &item.what, &item.rule)
+    (
+        item.part,
+        Reverse(item.level),
+        item.undecided,
+        file,
+        line,
+        &item.subject,
+        &item.what,
+        &item.rule,
+    )
 }

@@ -1,12 +1,14 @@
-//! Writes a finished document to a file, completely or not at all: the only way in which walwise writes a requested
-//! file.
+//! Writes a finished document to a file, completely or not at all: the only way in which walwise
+//! writes a requested file.
 //!
-//! A [`Destination`] is found before anything is measured and written at the end, by a child, since any file system may
-//! stop responding. [`crate::way`] decides which paths are safe; standard output is left to the caller. An existing
-//! file is never written to, but replaced: its mode, its owner and its other links do not carry over.
+//! A [`Destination`] is found before anything is measured and written at the end, by a child, since
+//! any file system may stop responding. [`crate::way`] decides which paths are safe; standard
+//! output is left to the caller. An existing file is never written to, but replaced: its mode, its
+//! owner and its other links do not carry over.
 
 mod existing {
-    //! What becomes of a file that exists where a document is to be written. Judging the file is left to [`super::draft`].
+    //! What becomes of a file that exists where a document is to be written. Judging the file is
+    //! left to [`super::draft`].
 
     use serde::{Deserialize, Serialize};
 
@@ -21,15 +23,16 @@ mod existing {
         Continued,
     }
 }
-pub mod series;
 mod draft;
+pub mod series;
 mod child {
-    //! The subprocess that writes a document: it finds the place, reports it, receives the document, and renames it when
-    //! told to.
+    //! The subprocess that writes a document: it finds the place, reports it, receives the
+    //! document, and renames it when told to.
     //!
-    //! If its parent exits or gives up, the channel closes and its draft is removed. It reports a notice about the place,
-    //! that the draft is written, and the name of the document; each may be a refusal instead. It receives the path and the
-    //! options, the parts of the document with an empty one at the end, and the order to rename it.
+    //! If its parent exits or gives up, the channel closes and its draft is removed. It reports a
+    //! notice about the place, that the draft is written, and the name of the document; each may be
+    //! a refusal instead. It receives the path and the options, the parts of the document with an
+    //! empty one at the end, and the order to rename it.
 
     use std::io;
     use std::path::PathBuf;
@@ -60,9 +63,12 @@ mod child {
     }
 
     fn write(channel: &mut Channel) -> Result<NamedDocument, WriteFailure> {
-        let (path, options): (Bytes, WriteOptions) = channel.recv(None).map_err(|_| WriteFailure::Alone)?;
+        let (path, options): (Bytes, WriteOptions) =
+            channel.recv(None).map_err(|_| WriteFailure::Alone)?;
         let location = OutputLocation::find(Walker::ourselves(), &PathBuf::from(path), options)?;
-        channel.send(&Ok::<_, Refused>(&location.notice)).map_err(|_| WriteFailure::Alone)?;
+        channel
+            .send(&Ok::<_, Refused>(&location.notice))
+            .map_err(|_| WriteFailure::Alone)?;
         let mut document = Vec::new();
         loop {
             let Bytes(part) = channel.recv(None).map_err(|_| WriteFailure::Alone)?;
@@ -72,7 +78,9 @@ mod child {
             document.extend(part);
         }
         let draft = location.write(&document)?;
-        channel.send(&Ok::<_, Refused>(())).map_err(|_| WriteFailure::Alone)?;
+        channel
+            .send(&Ok::<_, Refused>(()))
+            .map_err(|_| WriteFailure::Alone)?;
         channel.recv::<()>(None).map_err(|_| WriteFailure::Alone)?;
         Ok(draft.name_it()?)
     }
@@ -125,13 +133,15 @@ pub enum Access {
 impl Access {
     /// Parses requested permissions: octal, and not writable for others.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let bits = u32::from_str_radix(text, 8).ok().filter(|bits| *bits <= 0o7777);
+        let bits = u32::from_str_radix(text, 8)
+            .ok()
+            .filter(|bits| *bits <= 0o7777);
         match bits {
             None => Err("permissions in octal, please, such as 0640".to_owned()),
-            Some(bits) if bits & !0o755 != 0 => {
-                Err("nobody but the owner may write it, and no program may run as its owner; 0640, say"
-                    .to_owned())
-            }
+            Some(bits) if bits & !0o755 != 0 => Err(
+                "nobody but the owner may write it, and no program may run as its owner; 0640, say"
+                    .to_owned(),
+            ),
             Some(bits) if bits & 0o600 != 0o600 => {
                 Err("its owner must be able to read and write it".to_owned())
             }
@@ -159,8 +169,8 @@ pub struct Wish {
     pub access: Access,
     /// Whether it may be executed, so that nobody else may be able to change it.
     pub runs: bool,
-    /// Whether it continues a [`series`]: the name given is a [`series::date_name`], before which the next free number is put,
-    /// and the oldest documents beyond the bounds are removed.
+    /// Whether it continues a [`series`]: the name given is a [`series::date_name`], before which
+    /// the next free number is put, and the oldest documents beyond the bounds are removed.
     pub series: bool,
     /// The treatment of missing directories.
     pub missing: CreationPolicy,
@@ -181,8 +191,20 @@ impl Default for Wish {
 impl Wish {
     /// As the subprocess is told it.
     fn options(self, root: bool) -> WriteOptions {
-        let Self { existing, access, runs, series, missing } = self;
-        WriteOptions { existing, mode: access.bits(root), runs, series, missing }
+        let Self {
+            existing,
+            access,
+            runs,
+            series,
+            missing,
+        } = self;
+        WriteOptions {
+            existing,
+            mode: access.bits(root),
+            runs,
+            series,
+            missing,
+        }
     }
 }
 
@@ -209,9 +231,16 @@ impl Destination {
         let child = Subprocess::spawn(Role::Write, &(Bytes::from(path), options));
         let child = child.map_err(|error| OutputError::Refused {
             path: path.to_owned(),
-            why: format!("the child that writes did not start: {}", text::error_words(&error)),
+            why: format!(
+                "the child that writes did not start: {}",
+                text::error_words(&error)
+            ),
         })?;
-        let mut found = Self { path: path.to_owned(), child, notice: None };
+        let mut found = Self {
+            path: path.to_owned(),
+            child,
+            notice: None,
+        };
         found.notice = found.recv(PATIENCE)?;
         Ok(found)
     }
@@ -229,23 +258,37 @@ impl Destination {
         let _ = parts.try_for_each(|part| channel.send(&Bytes(part.to_vec())));
         self.recv::<()>(LONGEST_WRITE)?;
         let _ = self.child.channel.send(&());
-        let NamedDocument { series_name, warning } = self.recv(LONGEST_WRITE)?;
+        let NamedDocument {
+            series_name,
+            warning,
+        } = self.recv(LONGEST_WRITE)?;
         self.child.wait();
-        let path = series_name.map_or_else(|| self.path.clone(), |name| self.path.with_file_name(name));
+        let path =
+            series_name.map_or_else(|| self.path.clone(), |name| self.path.with_file_name(name));
         Ok(Written { path, warning })
     }
 
     fn recv<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<T, OutputError> {
         let why = match self.child.channel.recv(Some(patience)) {
             Ok(Ok(reply)) => return Ok(reply),
-            Ok(Err(Refused::Exists)) => return Err(OutputError::Exists { path: self.path.clone() }),
+            Ok(Err(Refused::Exists)) => {
+                return Err(OutputError::Exists {
+                    path: self.path.clone(),
+                });
+            }
             Ok(Err(Refused::For(why))) => why,
             Err(RecvError::Closed) => "the child that writes ended without a word".to_owned(),
             Err(RecvError::Timeout) => {
-                format!("no answer within {} s; name a file on a file system that works", patience.as_secs())
+                format!(
+                    "no answer within {} s; name a file on a file system that works",
+                    patience.as_secs()
+                )
             }
         };
-        Err(OutputError::Refused { path: self.path.clone(), why })
+        Err(OutputError::Refused {
+            path: self.path.clone(),
+            why,
+        })
     }
 }
 
@@ -255,10 +298,17 @@ mod tests {
 
     #[test]
     fn nobody_else_may_write_what_root_wrote() {
-        for (text, bits) in [("0640", 0o640), ("644", 0o644), ("0755", 0o755), ("600", 0o600)] {
+        for (text, bits) in [
+            ("0640", 0o640),
+            ("644", 0o644),
+            ("0755", 0o755),
+            ("600", 0o600),
+        ] {
             assert_eq!(Access::parse(text), Ok(Access::Exactly(bits)));
         }
-        for wrong in ["0660", "0602", "4755", "2755", "1644", "0440", "x", "", "-600", "0o600", "77777"] {
+        for wrong in [
+            "0660", "0602", "4755", "2755", "1644", "0440", "x", "", "-600", "0o600", "77777",
+        ] {
             assert!(Access::parse(wrong).is_err(), "{wrong}");
         }
     }

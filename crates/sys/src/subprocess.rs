@@ -1,13 +1,15 @@
 //! A subprocess: our own program again, in a role of its own, which exchanges messages with us.
 //!
-//! A process that touches a file on a dead server can neither be interrupted nor exit, and root that reads for somebody
-//! has to give up its rights for good. A subprocess does such work, and we wait for its messages until a deadline. The
-//! work itself is left to the role, which is the only argument, as everybody can read arguments. All else goes over a
-//! socket, which is its standard output. An abandoned subprocess learns of it as the socket closes, and cleans up as soon
-//! as the kernel releases it; one that writes is therefore not killed.
+//! A process that touches a file on a dead server can neither be interrupted nor exit, and root
+//! that reads for somebody has to give up its rights for good. A subprocess does such work, and we
+//! wait for its messages until a deadline. The work itself is left to the role, which is the only
+//! argument, as everybody can read arguments. All else goes over a socket, which is its standard
+//! output. An abandoned subprocess learns of it as the socket closes, and cleans up as soon as the
+//! kernel releases it; one that writes is therefore not killed.
 
 mod bytes {
-    //! Bytes in a message, such as a path that is no text: one character for each, so that most take one byte of JSON.
+    //! Bytes in a message, such as a path that is no text: one character for each, so that most
+    //! take one byte of JSON.
 
     use std::char::TryFromCharError;
     use std::ffi::OsString;
@@ -31,7 +33,10 @@ mod bytes {
         type Error = TryFromCharError;
 
         fn try_from(text: String) -> Result<Self, TryFromCharError> {
-            text.chars().map(u8::try_from).collect::<Result<_, _>>().map(Self)
+            text.chars()
+                .map(u8::try_from)
+                .collect::<Result<_, _>>()
+                .map(Self)
         }
     }
 
@@ -61,7 +66,8 @@ mod channel {
 
     use crate::bounds::MOUNT_TABLE;
 
-    /// The longest message in bytes: an answer with a mount table, of which every byte takes several.
+    /// The longest message in bytes: an answer with a mount table, of which every byte takes
+    /// several.
     const LONGEST: usize = 4 * MOUNT_TABLE;
 
     /// Why there is no message.
@@ -89,7 +95,10 @@ mod channel {
 
     impl Channel {
         pub(super) fn new(socket: UnixStream) -> Self {
-            Self { socket, received: Vec::new() }
+            Self {
+                socket,
+                received: Vec::new(),
+            }
         }
 
         /// Both ends.
@@ -101,7 +110,9 @@ mod channel {
 
         /// The end of a subprocess, which is its standard output.
         pub fn home() -> io::Result<Self> {
-            Ok(Self::new(UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?)))
+            Ok(Self::new(UnixStream::from(
+                io::stdout().as_fd().try_clone_to_owned()?,
+            )))
         }
 
         pub(super) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
@@ -122,26 +133,39 @@ mod channel {
         pub fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
             let text = serde_json::to_vec(message)?;
             let length = u32::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
-            self.socket.write_all(&[&length.to_le_bytes()[..], &text].concat())
+            self.socket
+                .write_all(&[&length.to_le_bytes()[..], &text].concat())
         }
 
         /// The next message; without a timeout it blocks.
-        pub fn recv<T: DeserializeOwned>(&mut self, timeout: Option<Duration>) -> Result<T, RecvError> {
+        pub fn recv<T: DeserializeOwned>(
+            &mut self,
+            timeout: Option<Duration>,
+        ) -> Result<T, RecvError> {
             let deadline = timeout.map(|timeout| Instant::now() + timeout);
             let mut piece = vec![0; 64 << 10];
             loop {
                 if let Some(message) = self.complete()? {
                     return Ok(message);
                 }
-                let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+                let left =
+                    deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
                 if left.is_some_and(|left| left.is_zero()) {
                     return Err(RecvError::Timeout);
                 }
-                self.socket.set_read_timeout(left).map_err(|_| RecvError::Closed)?;
+                self.socket
+                    .set_read_timeout(left)
+                    .map_err(|_| RecvError::Closed)?;
                 match self.socket.read(&mut piece) {
                     Ok(0) => return Err(RecvError::Closed),
-                    Ok(count) => self.received.extend_from_slice(piece.get(..count).unwrap_or_default()),
-                    Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {}
+                    Ok(count) => self
+                        .received
+                        .extend_from_slice(piece.get(..count).unwrap_or_default()),
+                    Err(e)
+                        if matches!(
+                            e.kind(),
+                            io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock
+                        ) => {}
                     Err(_) => return Err(RecvError::Closed),
                 }
             }
@@ -149,12 +173,16 @@ mod channel {
 
         /// A complete message among the received bytes.
         fn complete<T: DeserializeOwned>(&mut self) -> Result<Option<T>, RecvError> {
-            let Some((length, rest)) = self.received.split_first_chunk() else { return Ok(None) };
+            let Some((length, rest)) = self.received.split_first_chunk() else {
+                return Ok(None);
+            };
             let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
             if length > LONGEST {
                 return Err(RecvError::Closed);
             }
-            let Some(text) = rest.get(..length) else { return Ok(None) };
+            let Some(text) = rest.get(..length) else {
+                return Ok(None);
+            };
             let message = serde_json::from_slice(text).map_err(|_| RecvError::Closed)?;
             self.received.drain(..size_of::<u32>() + length);
             Ok(Some(message))
@@ -203,7 +231,10 @@ mod channel {
         #[test]
         fn waiting_ends_at_the_deadline_and_nonsense_at_once() {
             let (mut one, mut other) = Channel::pair();
-            assert_eq!(other.recv::<()>(Some(Duration::from_millis(1))), Err(RecvError::Timeout));
+            assert_eq!(
+                other.recv::<()>(Some(Duration::from_millis(1))),
+                Err(RecvError::Timeout)
+            );
             one.send(&"no number").unwrap();
             assert_eq!(other.recv::<u64>(None), Err(RecvError::Closed));
             let (mut one, mut other) = Channel::pair();
@@ -216,8 +247,9 @@ mod channel {
 pub mod credentials {
     //! The step by which a subprocess of root becomes somebody else for good.
     //!
-    //! It gives up everything before it reads anything: memory, time, session, groups, user, capabilities. Setting the user
-    //! before exec would fail for a program in /root, and would let him trace it.
+    //! It gives up everything before it reads anything: memory, time, session, groups, user,
+    //! capabilities. Setting the user before exec would fail for a program in /root, and would let
+    //! him trace it.
 
     use std::fs::File;
     use std::io::Read;
@@ -227,7 +259,9 @@ pub mod credentials {
     use nix::errno::Errno;
     use nix::sys::prctl;
     use nix::sys::resource::{Resource, setrlimit};
-    use nix::unistd::{Gid, Uid, chdir, chroot, setfsgid, setfsuid, setgroups, setresgid, setresuid, setsid};
+    use nix::unistd::{
+        Gid, Uid, chdir, chroot, setfsgid, setfsuid, setgroups, setresgid, setresuid, setsid,
+    };
 
     use crate::text::error_words;
 
@@ -247,8 +281,9 @@ pub mod credentials {
     }
 
     impl Credentials {
-        /// Gives up root for good, in this root directory. A socket is connected before, though found with the user's rights.
-        /// A refusal says why nothing may be read; the subprocess is then useless.
+        /// Gives up root for good, in this root directory. A socket is connected before, though
+        /// found with the user's rights. A refusal says why nothing may be read; the subprocess is
+        /// then useless.
         pub fn assume(
             &self,
             root: Option<&Path>,
@@ -262,7 +297,8 @@ pub mod credentials {
             limit().map_err(|e| format!("its limits cannot be set: {}", e.desc()))?;
             if let Some(root) = root {
                 let entered = chroot(root).and_then(|()| chdir("/"));
-                entered.map_err(|e| format!("{} cannot be entered: {}", root.display(), e.desc()))?;
+                entered
+                    .map_err(|e| format!("{} cannot be entered: {}", root.display(), e.desc()))?;
             }
             let stream = socket.map(|path| self.connect(path)).transpose()?;
             self.give_up_root()
@@ -271,18 +307,25 @@ pub mod credentials {
             Ok(stream)
         }
 
-        /// Connects as root, with the user's rights on the way to the socket, by means of setfsuid(2).
+        /// Connects as root, with the user's rights on the way to the socket, by means of
+        /// setfsuid(2).
         fn connect(&self, path: &Path) -> Result<UnixStream, String> {
             setfsgid(Gid::from_raw(self.gid));
             setfsuid(Uid::from_raw(self.uid));
             UnixStream::connect(path).map_err(|e| error_words(&e))
         }
 
-        /// Groups, user, capabilities, and no way to new ones. It leaves root's session first, as whoever gets hold of this
-        /// process could type into the terminal of that; the leader of a process group cannot.
+        /// Groups, user, capabilities, and no way to new ones. It leaves root's session first, as
+        /// whoever gets hold of this process could type into the terminal of that; the leader of a
+        /// process group cannot.
         fn give_up_root(&self) -> Result<(), String> {
-            let refused =
-                |what, e: Errno| format!("walwise cannot become user {} ({what}: {})", self.uid, e.desc());
+            let refused = |what, e: Errno| {
+                format!(
+                    "walwise cannot become user {} ({what}: {})",
+                    self.uid,
+                    e.desc()
+                )
+            };
             let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
             let groups: Vec<Gid> = self.groups.iter().copied().map(Gid::from_raw).collect();
             setsid().map_err(|e| refused("setsid", e))?;
@@ -292,18 +335,29 @@ pub mod credentials {
             prctl::set_no_new_privs().map_err(|e| refused("no_new_privs", e))
         }
 
-        /// Verifies that no privilege of root is left: real, effective, saved and file-system ids, and every capability.
+        /// Verifies that no privilege of root is left: real, effective, saved and file-system ids,
+        /// and every capability.
         fn check(&self, mut status: File) -> Result<(), String> {
             let mut text = String::new();
-            status.read_to_string(&mut text).map_err(|e| error_words(&e))?;
+            status
+                .read_to_string(&mut text)
+                .map_err(|e| error_words(&e))?;
             let ids = |word, id| format!("{word}\t{id}\t{id}\t{id}\t{id}");
             let none = |word| format!("{word}\t{:016x}", 0);
             let capabilities = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"].map(none);
-            let wanted = [ids("Uid:", self.uid), ids("Gid:", self.gid)].into_iter().chain(capabilities);
-            if wanted.into_iter().all(|wanted| text.lines().any(|line| line == wanted)) {
+            let wanted = [ids("Uid:", self.uid), ids("Gid:", self.gid)]
+                .into_iter()
+                .chain(capabilities);
+            if wanted
+                .into_iter()
+                .all(|wanted| text.lines().any(|line| line == wanted))
+            {
                 return Ok(());
             }
-            Err(format!("walwise became user {} and kept rights of root", self.uid))
+            Err(format!(
+                "walwise became user {} and kept rights of root",
+                self.uid
+            ))
         }
     }
 
@@ -315,7 +369,9 @@ pub mod credentials {
             (Resource::RLIMIT_CORE, 0),
             (Resource::RLIMIT_FSIZE, 0),
         ];
-        limits.into_iter().try_for_each(|(what, limit)| setrlimit(what, limit, limit))
+        limits
+            .into_iter()
+            .try_for_each(|(what, limit)| setrlimit(what, limit, limit))
     }
 
     #[cfg(test)]
@@ -324,7 +380,11 @@ pub mod credentials {
 
         #[test]
         fn nobody_becomes_root() {
-            let root = Credentials { uid: 0, gid: 0, groups: Vec::new() };
+            let root = Credentials {
+                uid: 0,
+                gid: 0,
+                groups: Vec::new(),
+            };
             assert!(root.assume(None, None).unwrap_err().contains("as root"));
         }
     }
@@ -392,10 +452,13 @@ impl Role {
         Self::Drill,
     ];
 
-    /// The role of this process by its arguments, the program's name first; `None` where a user started it.
+    /// The role of this process by its arguments, the program's name first; `None` where a user
+    /// started it.
     pub fn of(mut arguments: impl Iterator<Item = OsString>) -> Option<Self> {
         let word = arguments.nth(1)?;
-        Self::ALL.into_iter().find(|role| word == OsStr::new(role.argument()))
+        Self::ALL
+            .into_iter()
+            .find(|role| word == OsStr::new(role.argument()))
     }
 
     fn argument(self) -> &'static str {
@@ -416,10 +479,14 @@ impl Role {
     /// Whether a terminal's signals, such as a hangup, reach us alone.
     fn has_own_group(self) -> bool {
         match self {
-            Self::Ask | Self::TrialBetween | Self::TrialBetweenDisk | Self::Write | Self::Drill => true,
-            // The first two leave the session, which the leader of a group cannot; those inside are in the group of the
-            // one between; what reads leaves nothing behind.
-            Self::AskAs | Self::Watch | Self::TrialInside | Self::TrialInsideDisk | Self::Read => false,
+            Self::Ask | Self::TrialBetween | Self::TrialBetweenDisk | Self::Write | Self::Drill => {
+                true
+            }
+            // The first two leave the session, which the leader of a group cannot; those inside are
+            // in the group of the one between; what reads leaves nothing behind.
+            Self::AskAs | Self::Watch | Self::TrialInside | Self::TrialInsideDisk | Self::Read => {
+                false
+            }
         }
     }
 
@@ -429,7 +496,9 @@ impl Role {
             // They clean up when we are gone, whatever signal ended us.
             Self::Watch | Self::Write => SigSet::all().thread_block()?,
             // The kernel kills them when their parent is gone.
-            Self::TrialBetween | Self::TrialInside => set_parent_process_death_signal(Some(Signal::KILL))?,
+            Self::TrialBetween | Self::TrialInside => {
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+            }
             // The end of the channel ends them.
             Self::Ask
             | Self::AskAs
@@ -449,7 +518,10 @@ impl Role {
 
 fn command(program: impl AsRef<OsStr>, role: Role) -> Command {
     let mut command = Command::new(program);
-    command.arg(role.argument()).env_clear().stderr(Stdio::null());
+    command
+        .arg(role.argument())
+        .env_clear()
+        .stderr(Stdio::null());
     command
 }
 
@@ -463,7 +535,11 @@ impl Subprocess {
     /// Starts our own program in a role, with a request.
     pub fn spawn(role: Role, request: &impl Serialize) -> io::Result<Self> {
         // It may have to read our standard input.
-        let stdin = if role == Role::Read { Stdio::inherit() } else { Stdio::null() };
+        let stdin = if role == Role::Read {
+            Stdio::inherit()
+        } else {
+            Stdio::null()
+        };
         let mut child = Self::of(PROGRAM, role, stdin)?;
         // One that has ended by now has said why.
         let _ = child.channel.send(request);
@@ -479,8 +555,14 @@ impl Subprocess {
         if role.has_own_group() {
             command.process_group(0);
         }
-        let child = command.stdin(stdin).stdout(Stdio::from(OwnedFd::from(theirs))).spawn()?;
-        Ok(Self { child, channel: Channel::new(ours) })
+        let child = command
+            .stdin(stdin)
+            .stdout(Stdio::from(OwnedFd::from(theirs)))
+            .spawn()?;
+        Ok(Self {
+            child,
+            channel: Channel::new(ours),
+        })
     }
 
     /// Whether it has ended, though others may still hold its end of the channel.
@@ -494,7 +576,8 @@ impl Subprocess {
         let _ = self.child.wait();
     }
 
-    /// Tells it that we say nothing more, and hears what it still says until it ends; at most this long for each message.
+    /// Tells it that we say nothing more, and hears what it still says until it ends; at most this
+    /// long for each message.
     pub fn close<T: DeserializeOwned>(mut self, timeout: Duration, mut heard: impl FnMut(T)) {
         let _ = self.channel.shutdown(Shutdown::Write);
         while let Ok(message) = self.channel.recv(Some(timeout)) {
@@ -509,7 +592,8 @@ impl Subprocess {
         self.close(timeout, |_: IgnoredAny| ());
     }
 
-    /// Kills one that may be stuck, without waiting: the kill takes effect when the kernel releases it.
+    /// Kills one that may be stuck, without waiting: the kill takes effect when the kernel releases
+    /// it.
     pub fn kill(self) {
         kill(self.child, false);
     }
@@ -520,7 +604,8 @@ impl Subprocess {
     }
 }
 
-/// What was killed, and whether it was idle. Those exit while the output is written, which takes about as long.
+/// What was killed, and whether it was idle. Those exit while the output is written, which takes
+/// about as long.
 static KILLED: Mutex<Vec<(Child, bool)>> = Mutex::new(Vec::new());
 
 fn killed() -> MutexGuard<'static, Vec<(Child, bool)>> {
@@ -536,7 +621,10 @@ fn kill(mut child: Child, is_idle: bool) {
 
 /// Waits for what was killed while idle, as `main` does last; this cannot block.
 pub fn reap() {
-    for (mut child, _) in std::mem::take(&mut *killed()).into_iter().filter(|(_, is_idle)| *is_idle) {
+    for (mut child, _) in std::mem::take(&mut *killed())
+        .into_iter()
+        .filter(|(_, is_idle)| *is_idle)
+    {
         let _ = child.wait();
     }
 }
@@ -554,7 +642,12 @@ mod tests {
         for known in Role::ALL {
             assert_eq!(role(&["walwise", known.argument()]), Some(known));
         }
-        for ordinary in [&["walwise", "check", "__ask"][..], &["walwise"], &["__ask"], &[]] {
+        for ordinary in [
+            &["walwise", "check", "__ask"][..],
+            &["walwise"],
+            &["__ask"],
+            &[],
+        ] {
             assert_eq!(role(ordinary), None, "{ordinary:?}");
         }
     }
@@ -562,7 +655,10 @@ mod tests {
     #[test]
     fn what_says_nothing_is_closed_and_left() {
         let mut child = Subprocess::of("/bin/true", Role::Ask, Stdio::null()).unwrap();
-        assert_eq!(child.channel.recv::<()>(Some(PATIENCE)), Err(RecvError::Closed));
+        assert_eq!(
+            child.channel.recv::<()>(Some(PATIENCE)),
+            Err(RecvError::Closed)
+        );
         child.retire();
         reap();
     }

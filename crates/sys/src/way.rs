@@ -1,9 +1,10 @@
-//! The way to a directory in which root may write: walked name by name on open directories, so that nobody redirects
-//! it.
+//! The way to a directory in which root may write: walked name by name on open directories, so that
+//! nobody redirects it.
 //!
-//! This module decides who else could redirect it: by a link, by a directory that others can write, or by a directory
-//! of their own. The work at its end is left to the caller. Beyond another user's directory no link is followed at all,
-//! because the owner of a directory may have moved root's own links into it.
+//! This module decides who else could redirect it: by a link, by a directory that others can write,
+//! or by a directory of their own. The work at its end is left to the caller. Beyond another user's
+//! directory no link is followed at all, because the owner of a directory may have moved root's own
+//! links into it.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -36,10 +37,16 @@ pub enum Obstacle {
     #[error("{}: {}", shown(at), errno_words(*error))]
     System { at: PathBuf, error: Errno },
     /// A link that another user created, or that lies where another user rules.
-    #[error("{} is a link that {who} put there, and it is not followed; name where it leads", shown(at))]
+    #[error(
+        "{} is a link that {who} put there, and it is not followed; name where it leads",
+        shown(at)
+    )]
     Link { at: PathBuf, who: String },
     /// A link of the kernel's, which leads to an open file instead of a name.
-    #[error("{} leads through /proc to an open file; write to standard output instead", shown(at))]
+    #[error(
+        "{} leads through /proc to an open file; write to standard output instead",
+        shown(at)
+    )]
     OpenFile { at: PathBuf },
     /// A link whose target does not exist.
     #[error("{} leads to {}, which does not exist", shown(at), shown(to))]
@@ -103,7 +110,10 @@ pub struct FileEnd {
 
 impl Walker {
     pub fn ourselves() -> Self {
-        Self { uid: nix::unistd::geteuid().as_raw(), gid: nix::unistd::getegid().as_raw() }
+        Self {
+            uid: nix::unistd::geteuid().as_raw(),
+            gid: nix::unistd::getegid().as_raw(),
+        }
     }
 
     /// The way to a directory.
@@ -122,7 +132,9 @@ impl Walker {
     /// The way to a file that exists or may be created; a link is followed to its target.
     pub fn file(self, path: &Path, missing: CreationPolicy) -> Result<FileEnd, Obstacle> {
         let mut steps = Steps::begin(self, path, missing)?;
-        let directory = || Obstacle::Directory { at: path.to_owned() };
+        let directory = || Obstacle::Directory {
+            at: path.to_owned(),
+        };
         if path.as_os_str().is_empty() {
             return Err(Obstacle::Nameless);
         }
@@ -133,15 +145,24 @@ impl Walker {
             let is_last = steps.left.is_empty();
             let there = match steps.take(&name)? {
                 NameLookup::Further => continue,
-                NameLookup::Something(_) if !is_last => return Err(steps.system(&name, Errno::NOTDIR)),
+                NameLookup::Something(_) if !is_last => {
+                    return Err(steps.system(&name, Errno::NOTDIR));
+                }
                 NameLookup::Nothing if !is_last => return Err(steps.system(&name, Errno::NOENT)),
                 NameLookup::Something(stat) => Some(stat),
                 NameLookup::Nothing if steps.last_was_link => {
-                    return Err(Obstacle::Dangling { at: path.to_owned(), to: steps.at.join(&name) });
+                    return Err(Obstacle::Dangling {
+                        at: path.to_owned(),
+                        to: steps.at.join(&name),
+                    });
                 }
                 NameLookup::Nothing => None,
             };
-            return Ok(FileEnd { end: steps.end()?, name, there });
+            return Ok(FileEnd {
+                end: steps.end()?,
+                name,
+                there,
+            });
         }
         Err(directory())
     }
@@ -171,14 +192,29 @@ struct Steps {
 impl Steps {
     fn begin(walker: Walker, path: &Path, missing: CreationPolicy) -> Result<Self, Obstacle> {
         let here = rustix::fs::openat(CWD, ".", LOOK | OFlags::DIRECTORY, Mode::empty());
-        let here = here.map_err(|error| Obstacle::System { at: path.to_owned(), error })?;
+        let here = here.map_err(|error| Obstacle::System {
+            at: path.to_owned(),
+            error,
+        })?;
         let left = names(path);
         let at = PathBuf::new();
-        Ok(Self { walker, missing, here, at, left, links: 0, last_was_link: false, stranger: None })
+        Ok(Self {
+            walker,
+            missing,
+            here,
+            at,
+            left,
+            links: 0,
+            last_was_link: false,
+            stranger: None,
+        })
     }
 
     fn system(&self, name: &OsStr, error: Errno) -> Obstacle {
-        Obstacle::System { at: self.at.join(name), error }
+        Obstacle::System {
+            at: self.at.join(name),
+            error,
+        }
     }
 
     /// Follows a name in the current directory.
@@ -209,7 +245,8 @@ impl Steps {
         Ok(NameLookup::Further)
     }
 
-    /// The mode for creating a missing directory here; `None` where none may be created. The last name is the file's.
+    /// The mode for creating a missing directory here; `None` where none may be created. The last
+    /// name is the file's.
     fn mode_of_missing(&self) -> Option<u32> {
         match (self.missing, self.left.len()) {
             (CreationPolicy::Refused, _) | (_, 0) => None,
@@ -241,9 +278,13 @@ impl Steps {
         }
         self.links += 1;
         if self.links > LINKS {
-            return Err(Obstacle::System { at, error: Errno::LOOP });
+            return Err(Obstacle::System {
+                at,
+                error: Errno::LOOP,
+            });
         }
-        let text = rustix::fs::readlinkat(link, "", Vec::new()).map_err(|error| self.system(name, error))?;
+        let text = rustix::fs::readlinkat(link, "", Vec::new())
+            .map_err(|error| self.system(name, error))?;
         let text = PathBuf::from(OsString::from_vec(text.into_bytes()));
         self.last_was_link |= self.left.is_empty();
         self.left.extend(names(&text));
@@ -252,7 +293,8 @@ impl Steps {
 
     /// Checks that a name may be looked up here, and records the directory's owner.
     fn judge(&mut self) -> Result<(), Obstacle> {
-        let stat = rustix::fs::fstat(&self.here).map_err(|error| self.system(OsStr::new(""), error))?;
+        let stat =
+            rustix::fs::fstat(&self.here).map_err(|error| self.system(OsStr::new(""), error))?;
         let own_group = self.walker.uid != 0 && stat.st_gid == self.walker.gid;
         let writers = if own_group { 0o002 } else { 0o022 };
         if stat.st_mode & writers != 0 && stat.st_mode & STICKY == 0 {
@@ -260,7 +302,9 @@ impl Steps {
         }
         let who = match magic(&self.here) {
             // Its server determines the owners of all files, and anybody may run one.
-            Some(FUSE) if self.walker.uid == 0 => Some("the server of a FUSE file system".to_owned()),
+            Some(FUSE) if self.walker.uid == 0 => {
+                Some("the server of a FUSE file system".to_owned())
+            }
             _ => (!self.is_trusted(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
         };
         if let (None, Some(who)) = (&self.stranger, who) {
@@ -270,7 +314,11 @@ impl Steps {
     }
 
     fn at(&self) -> PathBuf {
-        if self.at.as_os_str().is_empty() { PathBuf::from(".") } else { self.at.clone() }
+        if self.at.as_os_str().is_empty() {
+            PathBuf::from(".")
+        } else {
+            self.at.clone()
+        }
     }
 
     fn is_trusted(&self, uid: u32) -> bool {
@@ -279,7 +327,10 @@ impl Steps {
 
     fn end(mut self) -> Result<End, Obstacle> {
         self.judge()?;
-        Ok(End { directory: self.here, stranger: self.stranger })
+        Ok(End {
+            directory: self.here,
+            stranger: self.stranger,
+        })
     }
 }
 
@@ -297,7 +348,8 @@ fn magic(directory: &OwnedFd) -> Option<u64> {
     u64::try_from(found.f_type).ok()
 }
 
-/// 64 unpredictable bits: the standard library seeds its hash tables from the system's random source.
+/// 64 unpredictable bits: the standard library seeds its hash tables from the system's random
+/// source.
 pub fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -312,8 +364,8 @@ fn errno_words(errno: Errno) -> String {
 
 #[cfg(test)]
 mod tests {
-    //! Paths as root and as another user, on directories of this test. Tests that need another owner need root, and are
-    //! ignored unless requested.
+    //! Paths as root and as another user, on directories of this test. Tests that need another
+    //! owner need root, and are ignored unless requested.
 
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
@@ -364,9 +416,13 @@ mod tests {
         tree.link("one", "up");
         tree.link("../one/./two/../two", "one/round");
         tree.link(tree.at("one/two/file").to_str().unwrap(), "straight");
-        for name in
-            ["one/two/file", "up/two/file", "one/round/file", "straight", "one/../up/round/../two/file"]
-        {
+        for name in [
+            "one/two/file",
+            "up/two/file",
+            "one/round/file",
+            "straight",
+            "one/../up/round/../two/file",
+        ] {
             let found = tree.file(name).unwrap();
             assert_eq!(
                 rustix::fs::fstat(&found.end.directory).unwrap().st_ino,
@@ -391,16 +447,35 @@ mod tests {
         tree.link("nowhere", "dangling");
         tree.link("round", "round");
         tree.link("/proc/self/fd/1", "open");
-        for name in ["one", "one/", "one/two/..", "dangling", "round", "file/x", "none/x", "open", "file/"] {
+        for name in [
+            "one",
+            "one/",
+            "one/two/..",
+            "dangling",
+            "round",
+            "file/x",
+            "none/x",
+            "open",
+            "file/",
+        ] {
             assert!(tree.file(name).is_err(), "{name}");
         }
         assert!(matches!(
             Walker::ourselves().file(Path::new(""), CreationPolicy::Refused),
             Err(Obstacle::Nameless)
         ));
-        assert!(matches!(tree.file("dangling"), Err(Obstacle::Dangling { .. })));
+        assert!(matches!(
+            tree.file("dangling"),
+            Err(Obstacle::Dangling { .. })
+        ));
         assert!(matches!(tree.file("open"), Err(Obstacle::OpenFile { .. })));
-        assert!(matches!(tree.file("round"), Err(Obstacle::System { error: Errno::LOOP, .. })));
+        assert!(matches!(
+            tree.file("round"),
+            Err(Obstacle::System {
+                error: Errno::LOOP,
+                ..
+            })
+        ));
         let special = Walker::ourselves().file(Path::new("/dev/null"), CreationPolicy::Refused);
         assert!(special.is_ok_and(
             |found| FileType::from_raw_mode(found.there.unwrap().st_mode) != FileType::RegularFile
@@ -411,7 +486,12 @@ mod tests {
     fn where_others_write_only_a_sticky_directory_will_do() {
         let tree = Tree::new();
         for name in ["one", "one/two"] {
-            for (mode, fine) in [(0o777, false), (0o757, false), (0o1777, true), (0o755, true)] {
+            for (mode, fine) in [
+                (0o777, false),
+                (0o757, false),
+                (0o1777, true),
+                (0o755, true),
+            ] {
                 tree.mode(name, mode);
                 let found = tree.file("one/two/file");
                 assert_eq!(found.is_ok(), fine, "{name} {mode:o} {found:?}");
@@ -425,9 +505,17 @@ mod tests {
         let tree = Tree::new();
         tree.mode("one", 0o775);
         let gid = rustix::fs::stat(tree.at("one")).unwrap().st_gid;
-        for (uid, gid, fine) in [(SOMEBODY, gid, true), (SOMEBODY, gid + 1, false), (0, gid, false)] {
+        for (uid, gid, fine) in [
+            (SOMEBODY, gid, true),
+            (SOMEBODY, gid + 1, false),
+            (0, gid, false),
+        ] {
             let found = Walker { uid, gid }.file(&tree.at("one/two/file"), CreationPolicy::Refused);
-            assert_eq!(!matches!(found, Err(Obstacle::Shared { .. })), fine, "{uid} {gid}");
+            assert_eq!(
+                !matches!(found, Err(Obstacle::Shared { .. })),
+                fine,
+                "{uid} {gid}"
+            );
         }
     }
 
@@ -438,10 +526,15 @@ mod tests {
         assert!(!walk("a/file", CreationPolicy::Refused));
         assert!(!tree.at("a").exists());
         assert!(
-            walk("a/file", CreationPolicy::Made(0o700)) && walk("b/c/d/file", CreationPolicy::Made(0o700))
+            walk("a/file", CreationPolicy::Made(0o700))
+                && walk("b/c/d/file", CreationPolicy::Made(0o700))
         );
         for made in ["a", "b", "b/c", "b/c/d"] {
-            assert_eq!(fs::metadata(tree.at(made)).unwrap().permissions().mode() & 0o7777, 0o700, "{made}");
+            assert_eq!(
+                fs::metadata(tree.at(made)).unwrap().permissions().mode() & 0o7777,
+                0o700,
+                "{made}"
+            );
         }
         assert!(!tree.at("b/c/d/file").exists());
     }
@@ -456,7 +549,10 @@ mod tests {
         for (link, way) in [("up", "up/two/file"), ("one/two/last", "one/two/last")] {
             assert!(tree.file(way).is_ok());
             lchown(tree.at(link), Some(SOMEBODY), None).unwrap();
-            assert!(matches!(tree.file(way), Err(Obstacle::Link { .. })), "{way}");
+            assert!(
+                matches!(tree.file(way), Err(Obstacle::Link { .. })),
+                "{way}"
+            );
         }
     }
 
@@ -468,14 +564,23 @@ mod tests {
         assert!(tree.file("one/root/file").unwrap().end.stranger.is_none());
         chown(tree.at("one"), Some(SOMEBODY), None).unwrap();
         let stranger = tree.file("one/two/file").unwrap().end.stranger.unwrap();
-        assert_eq!(stranger, Stranger { at: tree.at("one"), who: "uid 4242".to_owned() });
+        assert_eq!(
+            stranger,
+            Stranger {
+                at: tree.at("one"),
+                who: "uid 4242".to_owned()
+            }
+        );
         assert!(
             matches!(tree.file("one/root/file"), Err(Obstacle::Link { .. })),
             "root's link, but who moved it there?"
         );
         // A user needs no warning about his own directory.
-        let theirs =
-            Walker { uid: SOMEBODY, gid: SOMEBODY }.file(&tree.at("one/two/file"), CreationPolicy::Refused);
+        let theirs = Walker {
+            uid: SOMEBODY,
+            gid: SOMEBODY,
+        }
+        .file(&tree.at("one/two/file"), CreationPolicy::Refused);
         assert!(theirs.unwrap().end.stranger.is_none());
     }
 }

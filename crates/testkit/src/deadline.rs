@@ -1,5 +1,6 @@
-//! Waits of tests for children, pipes, terminals and threads. Each has a deadline; there the child is killed, and the test
-//! fails with the name of what it waited for. No test waits in any other way (`tests/source/deadlines.rs`).
+//! Waits of tests for children, pipes, terminals and threads. Each has a deadline; there the child
+//! is killed, and the test fails with the name of what it waited for. No test waits in any other
+//! way (`tests/source/deadlines.rs`).
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
@@ -51,12 +52,20 @@ pub trait CommandInTime {
 
 impl CommandInTime for Command {
     fn output_in_time(&mut self) -> Output {
-        let command = self.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")).output_in_time()
+        let command = self
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"))
+            .output_in_time()
     }
 
     fn status_in_time(&mut self) -> ExitStatus {
-        self.spawn().unwrap_or_else(|error| panic!("{self:?}: {error}")).wait_in_time()
+        self.spawn()
+            .unwrap_or_else(|error| panic!("{self:?}: {error}"))
+            .wait_in_time()
     }
 }
 
@@ -84,7 +93,11 @@ impl ChildInTime for Child {
         // It may have ended by itself.
         let _ = self.kill();
         let is_over = held(|| !matches!(self.try_wait(), Ok(None)));
-        assert!(is_over || thread::panicking(), "{} does not end when it is killed", name(self.id()));
+        assert!(
+            is_over || thread::panicking(),
+            "{} does not end when it is killed",
+            name(self.id())
+        );
     }
 
     fn output_in_time(mut self) -> Output {
@@ -93,8 +106,11 @@ impl ChildInTime for Child {
         let (mut out, mut err) = (self.stdout.take(), self.stderr.take());
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         while out.is_some() || err.is_some() {
-            let open: Vec<BorrowedFd<'_>> =
-                out.iter().map(AsFd::as_fd).chain(err.iter().map(AsFd::as_fd)).collect();
+            let open: Vec<BorrowedFd<'_>> = out
+                .iter()
+                .map(AsFd::as_fd)
+                .chain(err.iter().map(AsFd::as_fd))
+                .collect();
             if !is_readable(&open, deadline) {
                 fail(self.id(), "closes its output");
             }
@@ -102,7 +118,11 @@ impl ChildInTime for Child {
             take(&mut err, &mut stderr);
         }
         let status = ended(&mut self, deadline);
-        Output { status, stdout, stderr }
+        Output {
+            status,
+            stdout,
+            stderr,
+        }
     }
 
     fn fed_in_time(mut self, input: &[u8]) -> Output {
@@ -145,7 +165,10 @@ fn take(pipe: &mut Option<impl Read + AsFd>, to: &mut Vec<u8>) {
 
 /// Whether one of these can be read, or is closed, before the deadline.
 fn is_readable(open: &[BorrowedFd<'_>], deadline: Instant) -> bool {
-    let mut asked: Vec<PollFd<'_>> = open.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
+    let mut asked: Vec<PollFd<'_>> = open
+        .iter()
+        .map(|fd| PollFd::new(*fd, PollFlags::POLLIN))
+        .collect();
     loop {
         let rest = deadline.saturating_duration_since(Instant::now());
         match poll(&mut asked, PollTimeout::try_from(rest).unwrap()) {
@@ -167,7 +190,10 @@ fn fail(process: u32, what: &str) -> ! {
 fn name(process: u32) -> String {
     let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let mut name = String::new();
-    for word in line.split(|byte| *byte == 0).filter(|word| !word.is_empty()) {
+    for word in line
+        .split(|byte| *byte == 0)
+        .filter(|word| !word.is_empty())
+    {
         write!(name, "{} ", String::from_utf8_lossy(word)).unwrap();
     }
     name + "(process " + &process.to_string() + ")"
@@ -190,7 +216,11 @@ pub struct ChildLines {
 impl ChildLines {
     /// Those of a child whose output comes through a pipe.
     pub fn of(child: &mut Child) -> Self {
-        Self { process: child.id(), source: Some(child.stdout.take().unwrap()), unread: Vec::new() }
+        Self {
+            process: child.id(),
+            source: Some(child.stdout.take().unwrap()),
+            unread: Vec::new(),
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! What the tests of every crate share. It waits for children, pipes, terminals and threads with a deadline; nothing in
-//! it is shipped.
+//! What the tests of every crate share. It waits for children, pipes, terminals and threads with a
+//! deadline; nothing in it is shipped.
 
 #![allow(
     clippy::unwrap_used,

@@ -20,8 +20,8 @@ pub struct Drill {
 /// The steps of a drill that walwise does.
 #[derive(Debug, Subcommand)]
 pub enum DrillStep {
-    /// Write commits into DIR/walwise-drill until the power fails or it is stopped, and print each number once it is
-    /// durable, for a machine that keeps its power.
+    /// Write commits into DIR/walwise-drill until the power fails or it is stopped, and print each
+    /// number once it is durable, for a machine that keeps its power.
     #[command(after_help = help("drill write"))]
     Write(DrillWrite),
     /// Print which commits are there.
@@ -37,7 +37,8 @@ pub enum DrillStep {
         acknowledged: PathBuf,
         /// What `drill read` printed.
         survived: PathBuf,
-        /// Add the result to this record, which is created if missing; `walwise check --drill` reads it.
+        /// Add the result to this record, which is created if missing; `walwise check --drill`
+        /// reads it.
         #[arg(long, value_name = "RECORD.json")]
         record: Option<PathBuf>,
     },

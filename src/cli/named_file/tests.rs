@@ -13,7 +13,9 @@ const LARGEST: u64 = 9000;
 
 fn read(path: &Path, kinds: InputKinds) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    NamedFile::open(path, kinds, LARGEST)?.read_to_end(&mut bytes).map(|_| bytes)
+    NamedFile::open(path, kinds, LARGEST)?
+        .read_to_end(&mut bytes)
+        .map(|_| bytes)
 }
 
 #[test]
@@ -28,13 +30,24 @@ fn what_is_neither_a_file_nor_a_pipe_is_refused_in_words() {
         (PathBuf::from("/dev/zero"), "it is a device"),
         (directory.path().to_owned(), "it is a directory"),
     ] {
-        let says = read(&path, InputKinds::FilesAndPipes).unwrap_err().to_string();
+        let says = read(&path, InputKinds::FilesAndPipes)
+            .unwrap_err()
+            .to_string();
         assert_eq!(says, format!("{what}; name a regular file or a pipe"));
     }
-    let kind = |name: &str| read(&at(name), InputKinds::FilesAndPipes).unwrap_err().kind();
-    assert_eq!((kind("."), kind("none")), (ErrorKind::IsADirectory, ErrorKind::NotFound));
+    let kind = |name: &str| {
+        read(&at(name), InputKinds::FilesAndPipes)
+            .unwrap_err()
+            .kind()
+    };
+    assert_eq!(
+        (kind("."), kind("none")),
+        (ErrorKind::IsADirectory, ErrorKind::NotFound)
+    );
     nix::unistd::mkfifo(&at("fifo"), FileMode::S_IRWXU).unwrap();
-    let says = read(&at("fifo"), InputKinds::Files).unwrap_err().to_string();
+    let says = read(&at("fifo"), InputKinds::Files)
+        .unwrap_err()
+        .to_string();
     assert_eq!(says, "it is no regular file; name a regular file");
 }
 
@@ -49,7 +62,13 @@ fn a_bound_holds_for_files_and_pipes() {
         let writer = {
             let (fifo, document) = (fifo.clone(), document.clone());
             // Opening waits for the reader; the reader may leave before everything is written.
-            thread::spawn(move || File::options().write(true).open(fifo).unwrap().write_all(&document))
+            thread::spawn(move || {
+                File::options()
+                    .write(true)
+                    .open(fifo)
+                    .unwrap()
+                    .write_all(&document)
+            })
         };
         for path in [&fifo, &file] {
             match read(path, InputKinds::FilesAndPipes) {
@@ -73,7 +92,14 @@ fn a_descriptor_is_that_of_the_parent() {
             PathBuf::from(format!("/proc/{parent}/fd/63"))
         );
     }
-    for other in ["/dev/fd", "/dev/fd/x", "/dev/fd/3/4", "/dev/stdin", "fd/3", "/proc/1/fd/3"] {
+    for other in [
+        "/dev/fd",
+        "/dev/fd/x",
+        "/dev/fd/3/4",
+        "/dev/stdin",
+        "fd/3",
+        "/proc/1/fd/3",
+    ] {
         assert_eq!(parent_descriptor(Path::new(other)), Path::new(other));
     }
 }
@@ -82,6 +108,9 @@ fn a_descriptor_is_that_of_the_parent() {
 fn a_list_that_would_be_a_part_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a"), "").unwrap();
-    assert_eq!(entries(directory.path()).unwrap(), [directory.path().join("a")]);
+    assert_eq!(
+        entries(directory.path()).unwrap(),
+        [directory.path().join("a")]
+    );
     assert!(entries(&directory.path().join("none")).is_err());
 }

@@ -1,7 +1,8 @@
 //! Before a trial: what it would do, whether it may, and the question.
 
 pub(super) mod disk {
-    //! Before a trial on a spare disk: whether it is free, and the consent, which is its serial number.
+    //! Before a trial on a spare disk: whether it is free, and the consent, which is its serial
+    //! number.
 
     use std::io::IsTerminal as _;
     use std::path::Path;
@@ -58,22 +59,34 @@ pub(super) mod disk {
         }
         // It is not to be found open when it is looked at again.
         let SpareDisk { order, .. } = spare;
-        planned(args, &facts, &target, TrialPlace::Disk(order), String::new())
+        planned(
+            args,
+            &facts,
+            &target,
+            TrialPlace::Disk(order),
+            String::new(),
+        )
     }
 
-    /// What an earlier trial left on a disk, where it may be cleared and a person agrees; the error says why not.
+    /// What an earlier trial left on a disk, where it may be cleared and a person agrees; the error
+    /// says why not.
     pub(in crate::cli::trial) fn to_clear(args: &Trial) -> Result<EraseOrder, CliError> {
         let path = host::absolute(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
         let spare = looked_at(args, &path)?;
         let node = spare.order.node.clone();
-        let Some(mark) = &spare.left else { return refuse(format!("no trial left anything on {node}")) };
+        let Some(mark) = &spare.left else {
+            return refuse(format!("no trial left anything on {node}"));
+        };
         if let Some(why) = spare.forbidden {
             return refuse(format!("what is on {node} is not cleared: {why}"));
         }
         let bytes = mark.bytes;
         let (facts, _, disk) = facts(&spare)?;
         let others = facts.value(&disk, &device::SIGNATURES).map(|found| {
-            found.into_iter().filter(|name| !OWN_SIGNATURES.contains(&name.as_str())).collect::<Vec<_>>()
+            found
+                .into_iter()
+                .filter(|name| !OWN_SIGNATURES.contains(&name.as_str()))
+                .collect::<Vec<_>>()
         });
         let why = match others {
             None => Some("may hold something else, as it could not be read".to_owned()),
@@ -96,10 +109,15 @@ pub(super) mod disk {
         if !rustix::process::geteuid().is_root() {
             return refuse("only root can erase a disk: run walwise as root".to_owned());
         }
-        let Some(node) = path.to_str() else { return refuse(format!("{} is no device", super::shown(path))) };
+        let Some(node) = path.to_str() else {
+            return refuse(format!("{} is no device", super::shown(path)));
+        };
         // Elsewhere a file system may never answer.
         if args.clear && (!node.starts_with("/dev/") || path.is_dir()) {
-            return refuse(format!("--clear is for a disk, and {} is none", super::shown(path)));
+            return refuse(format!(
+                "--clear is for a disk, and {} is none",
+                super::shown(path)
+            ));
         }
         SpareDisk::look(node).map_err(|why| CliError::Usage(text::safe(why.as_bytes())))
     }
@@ -110,13 +128,21 @@ pub(super) mod disk {
         let session = host::look(&From::default(), Some(Path::new(node)), RuleSet::default())?;
         let facts = session.read;
         let target = facts.subjects(Scope::Target).next().cloned();
-        let disk = target.as_ref().and_then(|target| facts.resolve(target, Scope::Device));
+        let disk = target
+            .as_ref()
+            .and_then(|target| facts.resolve(target, Scope::Device));
         let (Some(target), Some(disk)) = (target, disk) else {
             return refuse(format!("{node} is no device that is known here"));
         };
-        let number = format!("{}:{}", rustix::fs::major(*number), rustix::fs::minor(*number));
+        let number = format!(
+            "{}:{}",
+            rustix::fs::major(*number),
+            rustix::fs::minor(*number)
+        );
         if facts.value(&disk, &device::DEVNO) != Some(number) {
-            return refuse(format!("{node} is another device than a moment ago; nothing was written"));
+            return refuse(format!(
+                "{node} is another device than a moment ago; nothing was written"
+            ));
         }
         Ok((facts, target, disk))
     }
@@ -153,7 +179,9 @@ pub(super) mod disk {
 
     /// `walwise trial /dev/sdb --erase S123` and more.
     fn again(order: &EraseOrder, more: &'static str) -> Option<Command> {
-        let line = Command::new("walwise trial ").value(&order.node)?.code(" --erase ");
+        let line = Command::new("walwise trial ")
+            .value(&order.node)?
+            .code(" --erase ");
         Some(line.value(order.known_by.typed())?.code(more))
     }
 
@@ -166,7 +194,9 @@ pub(super) mod disk {
     fn left_on(spare: &SpareDisk) -> String {
         let node = &spare.order.node;
         match spare.forbidden {
-            Some(why) => format!("{node} has the mark of an earlier trial, and {why}; nothing was written"),
+            Some(why) => {
+                format!("{node} has the mark of an earlier trial, and {why}; nothing was written")
+            }
             None => format!(
                 "{node} still holds data of an interrupted trial; nothing was written. To clear the disk: {}",
                 line_that_clears(&spare.order)
@@ -193,7 +223,11 @@ pub(super) mod disk {
             }
             None => return refuse(refusal_without_name(order, bytes)),
         };
-        if agrees { Ok(()) } else { refuse("nothing was written".to_owned()) }
+        if agrees {
+            Ok(())
+        } else {
+            refuse("nothing was written".to_owned())
+        }
     }
 }
 
@@ -232,10 +266,12 @@ pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
     let target = host::absolute(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
     if !rustix::process::geteuid().is_root() {
         return refuse(
-            "a trial makes and mounts file systems on a loop device or a disk: run it as root".to_owned(),
+            "a trial makes and mounts file systems on a loop device or a disk: run it as root"
+                .to_owned(),
         );
     }
-    // Only names beneath /dev are looked at before it is known what they are: a file system elsewhere may never answer.
+    // Only names beneath /dev are looked at before it is known what they are: a file system
+    // elsewhere may never answer.
     if target.starts_with("/dev") && !target.is_dir() {
         disk::plan(args, &target)
     } else {
@@ -247,7 +283,9 @@ pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
 fn directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError> {
     if args.erase.is_some() || args.clear {
         let shown = shown(directory);
-        return refuse(format!("{shown} is not a disk: --erase and --clear apply only to a disk"));
+        return refuse(format!(
+            "{shown} is not a disk: --erase and --clear apply only to a disk"
+        ));
     }
     let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
     let facts = &session.read;
@@ -270,7 +308,9 @@ fn directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError> {
             text::bytes(bytes + cells::TAIL)
         ));
     }
-    let filesystem = facts.resolve(&target, Scope::Mount).and_then(|on| facts.value(&on, &mount::FSTYPE));
+    let filesystem = facts
+        .resolve(&target, Scope::Mount)
+        .and_then(|on| facts.value(&on, &mount::FSTYPE));
     let filesystem = filesystem.unwrap_or_else(|| "an unknown file system".to_owned());
     let place = TrialPlace::Directory(directory.into());
     planned(args, facts, &target, place, filesystem)
@@ -290,7 +330,11 @@ fn planned(
         TrialPlace::Disk(disk) => (ExtentKind::Disk, disk.node.clone()),
     };
     let candidates = candidates(&args.candidates)?;
-    let leaves: Vec<String> = facts.disks(target).iter().map(|disk| disk.name().to_owned()).collect();
+    let leaves: Vec<String> = facts
+        .disks(target)
+        .iter()
+        .map(|disk| disk.name().to_owned())
+        .collect();
     let seed = args.extent.seed.unwrap_or_else(random);
     let record = TrialRecord {
         trial: FORMAT,
@@ -305,22 +349,41 @@ fn planned(
         bytes,
         host_filesystem,
         leaves: leaves.clone(),
-        stack: StackFingerprint::from_facts(facts, target).to_string().lines().map(str::to_owned).collect(),
+        stack: StackFingerprint::from_facts(facts, target)
+            .to_string()
+            .lines()
+            .map(str::to_owned)
+            .collect(),
         load_seconds: args.extent.seconds,
         loads: TrialLoad::of(args.preset.preset(), &args.clients),
         candidates: Vec::new(),
         blocks: Vec::new(),
     };
     let (budget, writes) = (args.budget, args.extent.writes << 30);
-    let job = TrialJob { place, bytes, seed, leaves, budget, writes };
+    let job = TrialJob {
+        place,
+        bytes,
+        seed,
+        leaves,
+        budget,
+        writes,
+    };
     let smallest_disk_bytes = wear::smallest(&facts.leaves(target), facts);
-    Ok(TrialPlan { job, candidates, record, smallest_disk_bytes })
+    Ok(TrialPlan {
+        job,
+        candidates,
+        record,
+        smallest_disk_bytes,
+    })
 }
 
 /// Refuses a directory that is not on a block device of this machine.
 fn on_a_disk_here(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
     let name = target.name();
-    if facts.value(target, &target::KIND).is_some_and(TargetKind::is_device) {
+    if facts
+        .value(target, &target::KIND)
+        .is_some_and(TargetKind::is_device)
+    {
         return Ok(());
     }
     let mount = facts.resolve(target, Scope::Mount);
@@ -330,7 +393,9 @@ fn on_a_disk_here(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
         Some(MountClass::Network) => "is on a network file system",
         Some(MountClass::Fuse) => "is on a FUSE file system",
         Some(MountClass::Overlay) => "is on an overlay, as in a container",
-        Some(MountClass::Zfs) => "is on ZFS, which allows no direct I/O on a loop file in most releases",
+        Some(MountClass::Zfs) => {
+            "is on ZFS, which allows no direct I/O on a loop file in most releases"
+        }
         Some(MountClass::Other) => "is on no disk of this machine",
         None => "is on a file system that could not be read",
     };
@@ -340,11 +405,16 @@ fn on_a_disk_here(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
 /// The candidates that were asked for, or the usual ones for which there are programs.
 fn candidates(asked: &[TrialCandidate]) -> Result<Vec<Contender>, CliError> {
     let usual = asked.is_empty();
-    let all: Vec<Contender> =
-        if usual { Contender::USUAL.to_vec() } else { asked.iter().map(|asked| asked.candidate()).collect() };
+    let all: Vec<Contender> = if usual {
+        Contender::USUAL.to_vec()
+    } else {
+        asked.iter().map(|asked| asked.candidate()).collect()
+    };
     let mut found = Vec::new();
     for candidate in all {
-        let Some(maker) = cells::maker(candidate.filesystem()) else { continue };
+        let Some(maker) = cells::maker(candidate.filesystem()) else {
+            continue;
+        };
         match maker.location() {
             Ok(_) if found.contains(&candidate) => {
                 return refuse(format!(
@@ -354,27 +424,36 @@ fn candidates(asked: &[TrialCandidate]) -> Result<Vec<Contender>, CliError> {
             }
             Ok(_) => found.push(candidate),
             Err(miss) if usual => {
-                out::notice(&format!("without {}: {}: {miss}", candidate.word(), maker.name()));
+                out::notice(&format!(
+                    "without {}: {}: {miss}",
+                    candidate.word(),
+                    maker.name()
+                ));
             }
             Err(miss) => {
                 let (name, package) = (maker.name(), maker.package());
-                return refuse(format!("{}: {name}: {miss}; install {package}", candidate.word()));
+                return refuse(format!(
+                    "{}: {name}: {miss}; install {package}",
+                    candidate.word()
+                ));
             }
         }
     }
     match found.first() {
-        Some(first) if found.len() == 1 => {
-            refuse(format!("{} alone has nothing to be compared with: name another candidate", first.word()))
-        }
+        Some(first) if found.len() == 1 => refuse(format!(
+            "{} alone has nothing to be compared with: name another candidate",
+            first.word()
+        )),
         Some(first) if first.promises_commits() => Ok(found),
         Some(first) => refuse(format!(
             "{} cannot be the first candidate, as its commits can be lost: name another \
              one first",
             first.word()
         )),
-        None => {
-            refuse("no file system can be made here: install e2fsprogs, xfsprogs or btrfs-progs".to_owned())
-        }
+        None => refuse(
+            "no file system can be made here: install e2fsprogs, xfsprogs or btrfs-progs"
+                .to_owned(),
+        ),
     }
 }
 
@@ -385,12 +464,17 @@ fn no_server_beside(here: &FactSet, target: &Subject) -> Result<(), CliError> {
     let ours = here.disks(target);
     let runs = |other: &&Subject| {
         let server = all.resolve(other, Scope::Cluster);
-        server.is_some_and(|server| all.value(&server, all.database(&server).running) != Some(false))
+        server
+            .is_some_and(|server| all.value(&server, all.database(&server).running) != Some(false))
     };
     for other in all.subjects(Scope::Target).filter(runs) {
         let theirs = all.disks(other);
         // What is on no known disk may be on any.
-        let may = if ours.is_empty() || theirs.is_empty() { "may be" } else { "is" };
+        let may = if ours.is_empty() || theirs.is_empty() {
+            "may be"
+        } else {
+            "is"
+        };
         if may == "may be" || theirs.iter().any(|disk| ours.contains(disk)) {
             return refuse(format!(
                 "{} of a database server {may} on the same disk, and a trial would slow that server down; use \
@@ -402,8 +486,8 @@ fn no_server_beside(here: &FactSet, target: &Subject) -> Result<(), CliError> {
     Ok(())
 }
 
-/// About how many blocks fit into the budget: of all candidates and the twin, where making a file system takes two seconds;
-/// the bare extent and the host's file are short.
+/// About how many blocks fit into the budget: of all candidates and the twin, where making a file
+/// system takes two seconds; the bare extent and the host's file are short.
 fn likely_blocks(plan: &TrialPlan) -> f64 {
     let record = &plan.record;
     let cell = 2.0 + 1.2 * record.load_seconds * record.loads.len() as f64;
@@ -413,11 +497,28 @@ fn likely_blocks(plan: &TrialPlan) -> f64 {
 /// What a trial costs, line by line.
 fn costs(plan: &TrialPlan) -> Vec<String> {
     let record = &plan.record;
-    let words: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.word()).collect();
-    let most = record.loads.iter().map(|load| load.clients).max().unwrap_or(1);
-    let threads = if most == 1 { "1 thread".to_owned() } else { format!("{most} threads") };
+    let words: Vec<&str> = plan
+        .candidates
+        .iter()
+        .map(|candidate| candidate.word())
+        .collect();
+    let most = record
+        .loads
+        .iter()
+        .map(|load| load.clients)
+        .max()
+        .unwrap_or(1);
+    let threads = if most == 1 {
+        "1 thread".to_owned()
+    } else {
+        format!("{most} threads")
+    };
     let all = text::bytes(plan.job.writes);
-    let disks = if record.leaves.is_empty() { "its disk".to_owned() } else { record.leaves.join(", ") };
+    let disks = if record.leaves.is_empty() {
+        "its disk".to_owned()
+    } else {
+        record.leaves.join(", ")
+    };
     let mut lines = vec![format!(
         "a trial of {}: at most {}, {threads}, about 100 MiB of memory",
         words.join(", "),
@@ -441,14 +542,23 @@ fn costs(plan: &TrialPlan) -> Vec<String> {
         }
     }
     if let Some(size) = plan.smallest_disk_bytes {
-        lines.push(format!("writing that much {}", wear::words(plan.job.writes, size)));
+        lines.push(format!(
+            "writing that much {}",
+            wear::words(plan.job.writes, size)
+        ));
     }
-    lines.push("it slows down everything else on that disk, and removes what it wrote at the end".to_owned());
+    lines.push(
+        "it slows down everything else on that disk, and removes what it wrote at the end"
+            .to_owned(),
+    );
     let blocks = likely_blocks(plan).floor();
     let least = LOOKS.first().copied().unwrap_or_default() as f64;
     if blocks < least {
-        let counted =
-            if (1.0..2.0).contains(&blocks) { "1 block".to_owned() } else { format!("{blocks:.0} blocks") };
+        let counted = if (1.0..2.0).contains(&blocks) {
+            "1 block".to_owned()
+        } else {
+            format!("{blocks:.0} blocks")
+        };
         lines.push(format!(
             "the budget allows about {counted}, and an answer needs {least}: name a longer --budget, or fewer --candidates or \
              --clients"
@@ -484,8 +594,10 @@ pub(super) fn ask(plan: &TrialPlan, args: &Trial) -> Result<(), CliError> {
 /// Tells of loop devices that an earlier trial may have left.
 fn tell_of_loops_left() {
     for device in cells::leftovers() {
-        let clear =
-            Command::new("losetup --detach ").value(&device).map(|line| line.to_string()).unwrap_or_default();
+        let clear = Command::new("losetup --detach ")
+            .value(&device)
+            .map(|line| line.to_string())
+            .unwrap_or_default();
         out::notice(&format!(
             "{device} is attached to a deleted file, perhaps by a killed trial; if nothing else uses {device}, \
              detach it: {clear}"
@@ -498,7 +610,9 @@ fn ask_for_yes(yes: bool) -> Result<(), CliError> {
         return Ok(());
     }
     if !std::io::stdin().is_terminal() {
-        return refuse("nothing was written: confirm the trial on a terminal, or pass --yes".to_owned());
+        return refuse(
+            "nothing was written: confirm the trial on a terminal, or pass --yes".to_owned(),
+        );
     }
     out::notice("type yes to start; anything else cancels");
     if typed().is_some_and(|answer| answer.trim() == "yes") {
@@ -511,7 +625,11 @@ fn ask_for_yes(yes: bool) -> Result<(), CliError> {
 /// A line that somebody types; `None` where none can be read.
 fn typed() -> Option<String> {
     let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer).ok().map(|_| answer)
+    std::io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .ok()
+        .map(|_| answer)
 }
 
 #[cfg(test)]
@@ -521,7 +639,13 @@ mod tests {
 
     #[test]
     fn what_wears_is_said_where_something_does() {
-        let record = sample::record(&[(Contender::Ext4, 4_000.0, None), (Contender::Xfs, 4_000.0, None)], 0);
+        let record = sample::record(
+            &[
+                (Contender::Ext4, 4_000.0, None),
+                (Contender::Xfs, 4_000.0, None),
+            ],
+            0,
+        );
         let job = TrialJob {
             place: TrialPlace::Directory(Path::new("/srv").into()),
             bytes: 2 << 30,
@@ -531,10 +655,18 @@ mod tests {
             writes: 64 << 30,
         };
         let candidates = vec![Contender::Ext4, Contender::Xfs];
-        let mut plan = TrialPlan { job, candidates, record, smallest_disk_bytes: None };
+        let mut plan = TrialPlan {
+            job,
+            candidates,
+            record,
+            smallest_disk_bytes: None,
+        };
         let said = |plan: &TrialPlan| costs(plan).into_iter().find(|line| line.contains("wears"));
         assert_eq!(said(&plan), None);
         plan.smallest_disk_bytes = Some(1 << 40);
-        assert_eq!(said(&plan).unwrap(), "writing that much wears 0.011 % off a flash disk of 1 TiB");
+        assert_eq!(
+            said(&plan).unwrap(),
+            "writing that much wears 0.011 % off a flash disk of 1 TiB"
+        );
     }
 }

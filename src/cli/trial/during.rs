@@ -1,4 +1,5 @@
-//! During a trial: the loop file or the disk, the recipes of the candidates, and blocks until it is settled or over.
+//! During a trial: the loop file or the disk, the recipes of the candidates, and blocks until it is
+//! settled or over.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -37,10 +38,14 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
         TrialPlace::Disk(disk) => Some(disk.clone()),
         TrialPlace::Directory(_) => None,
     };
-    let named = disk.as_ref().map(|disk| recipes(&disk.node, &plan.candidates)).transpose();
+    let named = disk
+        .as_ref()
+        .map(|disk| recipes(&disk.node, &plan.candidates))
+        .transpose();
     let named = named.map_err(|why| anyhow!("no trial: {why}; nothing was written"))?;
     let mut trial = RunningTrial {
-        arena: Arena::open(&plan.job).map_err(|e| anyhow!("cannot start the process that measures: {e}"))?,
+        arena: Arena::open(&plan.job)
+            .map_err(|e| anyhow!("cannot start the process that measures: {e}"))?,
         control: listener.control(),
         progress: TrialProgress::new(format),
         left: false,
@@ -66,7 +71,13 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
         trial.progress.show("ending: removing what the trial made");
         trial.progress.turn(trial.rest());
     }
-    let RunningTrial { arena, mut progress, mut record, begun, .. } = trial;
+    let RunningTrial {
+        arena,
+        mut progress,
+        mut record,
+        begun,
+        ..
+    } = trial;
     // Everything is gone before anything is said of it.
     let cleared = after::close(arena, disk.as_ref(), &mut |line| progress.show(line));
     attached.iter().for_each(AttachedLoop::wait_until_gone);
@@ -81,7 +92,11 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
         (Ok(()), Err(why)) => Err(why),
         (Err(why), Err(also)) => Err(format!("{why}; {also}")),
     };
-    let ending = if done.is_ok() { record.ending } else { Ending::Stopped };
+    let ending = if done.is_ok() {
+        record.ending
+    } else {
+        Ending::Stopped
+    };
     record.ended(ending, begun.elapsed().as_secs_f64());
     match (signal, done) {
         (Some(number), _) => Ok((record, Ended::Signal(number))),
@@ -103,7 +118,8 @@ struct RunningTrial {
 }
 
 impl RunningTrial {
-    /// The next news; `None` when its time is over, whatever the inside is doing. The error is a sentence.
+    /// The next news; `None` when its time is over, whatever the inside is doing. The error is a
+    /// sentence.
     fn hear(&mut self) -> Result<Option<News>, String> {
         loop {
             self.left |= self.progress.turn(self.rest());
@@ -147,7 +163,11 @@ impl RunningTrial {
                 }
                 Some(News::Ready(device)) => return Ok(device),
                 Some(
-                    News::Cell { .. } | News::Block(_) | News::Failed(_) | News::Clearing(_) | News::Cleared,
+                    News::Cell { .. }
+                    | News::Block(_)
+                    | News::Failed(_)
+                    | News::Clearing(_)
+                    | News::Cleared,
                 ) => {
                     return Err("it measures before it may".to_owned());
                 }
@@ -156,7 +176,9 @@ impl RunningTrial {
                         ExtentKind::Loop => "write the loop file",
                         ExtentKind::Disk => "read the disk",
                     };
-                    return Err(format!("its time is too short to {what}: name a longer --budget"));
+                    return Err(format!(
+                        "its time is too short to {what}: name a longer --budget"
+                    ));
                 }
             }
         }
@@ -164,15 +186,25 @@ impl RunningTrial {
 
     /// Blocks until it is settled, its budget is used up, or it is stopped.
     fn blocks(&mut self) -> Result<(), String> {
-        let TrialRecord { candidates, loads, load_seconds, .. } = &self.record;
+        let TrialRecord {
+            candidates,
+            loads,
+            load_seconds,
+            ..
+        } = &self.record;
         let order = MeasureOrder {
             candidates: candidates.clone(),
             loads: loads.clone(),
             load_seconds: *load_seconds,
         };
-        self.arena.measure(order).map_err(|e| format!("cannot go on: {e}"))?;
-        let (cells, first, before) =
-            (self.record.candidates.len() + self.record.extent.other_cells(), Instant::now(), self.written);
+        self.arena
+            .measure(order)
+            .map_err(|e| format!("cannot go on: {e}"))?;
+        let (cells, first, before) = (
+            self.record.candidates.len() + self.record.extent.other_cells(),
+            Instant::now(),
+            self.written,
+        );
         loop {
             match self.hear()? {
                 Some(News::Cell { nth, written }) if self.written + written <= self.writes => {
@@ -190,15 +222,20 @@ impl RunningTrial {
                     self.progress.learn(&self.record);
                 }
                 Some(
-                    News::Prepared(_) | News::Ready(_) | News::Failed(_) | News::Clearing(_) | News::Cleared,
+                    News::Prepared(_)
+                    | News::Ready(_)
+                    | News::Failed(_)
+                    | News::Clearing(_)
+                    | News::Cleared,
                 ) => continue,
             }
             let done = self.record.blocks.len();
             self.record.seconds = self.begun.elapsed().as_secs_f64();
             let (each, bytes) = match u32::try_from(done) {
-                Ok(blocks) if blocks > 0 => {
-                    (first.elapsed() / blocks, (self.written - before) / u64::from(blocks))
-                }
+                Ok(blocks) if blocks > 0 => (
+                    first.elapsed() / blocks,
+                    (self.written - before) / u64::from(blocks),
+                ),
                 Ok(_) | Err(_) => (Duration::ZERO, 0),
             };
             // A block that cannot be finished is not begun.
@@ -224,19 +261,26 @@ impl RunningTrial {
     }
 }
 
-/// The candidates as walwise would make them on this very device, with what the measurement needs; the error is a
-/// sentence.
+/// The candidates as walwise would make them on this very device, with what the measurement needs;
+/// the error is a sentence.
 fn recipes(device: &str, candidates: &[Contender]) -> Result<Vec<CandidateRecord>, String> {
     let look = || -> Result<_, CliError> {
         let rules = host::rules(None)?;
         host::look(&From::default(), Some(Path::new(device)), rules)
     };
     let mut session = look().map_err(|_| format!("cannot look at {device}"))?;
-    let target = session.read.subjects(Scope::Target).next().cloned().ok_or("there is no target")?;
+    let target = session
+        .read
+        .subjects(Scope::Target)
+        .next()
+        .cloned()
+        .ok_or("there is no target")?;
     let mut found = Vec::new();
     for candidate in candidates {
         let filesystem = candidate.filesystem();
-        let Some(maker) = cells::maker(filesystem) else { continue };
+        let Some(maker) = cells::maker(filesystem) else {
+            continue;
+        };
         let recipe = match session.recipe(&target, filesystem) {
             Ok(recipe) => recipe,
             Err(why) if !found.is_empty() => {
@@ -245,7 +289,10 @@ fn recipes(device: &str, candidates: &[Contender]) -> Result<Vec<CandidateRecord
             }
             Err(why) => return Err(format!("{}: {why}", candidate.word())),
         };
-        let own = mkfs_of_trials(filesystem).iter().chain(candidate.mkfs()).map(|word| (*word).to_owned());
+        let own = mkfs_of_trials(filesystem)
+            .iter()
+            .chain(candidate.mkfs())
+            .map(|word| (*word).to_owned());
         let program = [maker.name().to_owned()].into_iter();
         found.push(CandidateRecord {
             candidate: *candidate,
@@ -254,5 +301,9 @@ fn recipes(device: &str, candidates: &[Contender]) -> Result<Vec<CandidateRecord
             mount: mount_of_trials(&recipe.mount, candidate.mount()),
         });
     }
-    if found.is_empty() { Err("no candidate is left".to_owned()) } else { Ok(found) }
+    if found.is_empty() {
+        Err("no candidate is left".to_owned())
+    } else {
+        Ok(found)
+    }
 }

@@ -1,7 +1,8 @@
 //! The answers of a RAID controller's tool for another battery or cache.
 //!
-//! A controller writes by its policy, its battery, and what it was told to do without one, so all of that is written
-//! anew together. A tool prints the volumes of a controller in one answer: what is assumed of one is assumed of all.
+//! A controller writes by its policy, its battery, and what it was told to do without one, so all
+//! of that is written anew together. A tool prints the volumes of a controller in one answer: what
+//! is assumed of one is assumed of all.
 
 use serde_json::Value as Json;
 
@@ -26,8 +27,7 @@ pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec
     let tool = read.value(&one.subject, &controller::TOOL)?;
     let said = Said::of(one, all, read);
     let is_json = tool.starts_with("storcli") || tool.starts_with("perccli");
-    let of_tool =
-        move |question: &Question| matches!(question, Question::Run(other, _) if other.name() == tool);
+    let of_tool = move |question: &Question| matches!(question, Question::Run(other, _) if other.name() == tool);
     Some(vec![Edit::new(of_tool, move |text| {
         if is_json {
             return Ok(at_paths(text, &|path, now| said.in_json(path, now)));
@@ -43,8 +43,9 @@ pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec
 impl Said {
     fn of(one: &Assumption, all: &[Assumption], read: &FactSet) -> Self {
         fn said<T: FactValue>(one: &Assumption, all: &[Assumption], key: &Key<T>) -> Option<T> {
-            let said =
-                all.iter().find(|other| other.subject == one.subject && other.key.name == key.name())?;
+            let said = all
+                .iter()
+                .find(|other| other.subject == one.subject && other.key.name == key.name())?;
             T::from_value(&said.value)
         }
         fn known<T: FactValue>(
@@ -77,13 +78,18 @@ impl Said {
             (Policy::AlwaysWriteBack, _) | (Policy::WriteBack, Some(Battery::Healthy)) => {
                 WriteMode::WriteBack
             }
-            (Policy::WriteBack, Some(Battery::Failed | Battery::Absent)) => match self.on_failure? {
-                OnFailure::WriteThrough => WriteMode::WriteThrough,
-                OnFailure::Stays => WriteMode::WriteBack,
-            },
+            (Policy::WriteBack, Some(Battery::Failed | Battery::Absent)) => {
+                match self.on_failure? {
+                    OnFailure::WriteThrough => WriteMode::WriteThrough,
+                    OnFailure::Stays => WriteMode::WriteBack,
+                }
+            }
             (
                 Policy::WriteBack,
-                Some(Battery::Charging | Battery::Learning | Battery::Degraded | Battery::Unreadable) | None,
+                Some(
+                    Battery::Charging | Battery::Learning | Battery::Degraded | Battery::Unreadable,
+                )
+                | None,
             ) => return None,
         })
     }
@@ -94,7 +100,12 @@ impl Said {
         let is_module = path.contains("Info/");
         Some(match key {
             "BBU" | "Energy Pack" if path.contains("/HwCfg/") => {
-                if self.battery? == Battery::Absent { "Absent" } else { "Present" }.into()
+                if self.battery? == Battery::Absent {
+                    "Absent"
+                } else {
+                    "Present"
+                }
+                .into()
             }
             "BBU Status" | "Energy Pack Status" if now.is_number() => 0.into(),
             "State" | "Status" if is_module => match self.battery? {
@@ -113,12 +124,17 @@ impl Said {
                 Policy::AlwaysWriteBack => "AlwaysWriteBack",
             }
             .into(),
-            "Cache" | "CurrentCache" => {
-                self.code(now.as_str()?, self.in_force? == WriteMode::WriteBack).into()
-            }
+            "Cache" | "CurrentCache" => self
+                .code(now.as_str()?, self.in_force? == WriteMode::WriteBack)
+                .into(),
             "DefaultCache" => self.code(now.as_str()?, true).into(),
             "Cache When BBU Bad" | "Write Cache When BBU Bad" | "Cache When Energy Pack Bad" => {
-                if self.on_failure? == OnFailure::Stays { "On" } else { "Off" }.into()
+                if self.on_failure? == OnFailure::Stays {
+                    "On"
+                } else {
+                    "Off"
+                }
+                .into()
             }
             "Disk Cache Policy" | "Drive Write Cache Policy" => match self.disk_cache? {
                 DiskCache::Off => "Disabled",
@@ -144,7 +160,9 @@ impl Said {
             _ if is_back => "WB",
             _ => "WT",
         };
-        let old = ["AWB", "FWB", "WB", "WT"].into_iter().find(|old| now.contains(old));
+        let old = ["AWB", "FWB", "WB", "WT"]
+            .into_iter()
+            .find(|old| now.contains(old));
         old.map_or_else(|| now.to_owned(), |old| now.replace(old, mode))
     }
 

@@ -1,7 +1,8 @@
 //! The recorded answers that say a fact, and their text when the fact has another value.
 //!
-//! Only what the kernel, a controller or a server ties together is edited together; everything else follows, since the
-//! collectors read the edited answers. Whoever edits compares the value that is read then.
+//! Only what the kernel, a controller or a server ties together is edited together; everything else
+//! follows, since the collectors read the edited answers. Whoever edits compares the value that is
+//! read then.
 
 use super::assumption::Assumption;
 use super::controller;
@@ -21,10 +22,17 @@ pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec
     let lines = |key: &'static str| {
         let word = word.clone();
         at(source, move |text| {
-            replaced(text, |_, line| line.strip_prefix(key).map(|_| format!("{key}{word}")))
+            replaced(text, |_, line| {
+                line.strip_prefix(key).map(|_| format!("{key}{word}"))
+            })
         })
     };
-    let context = Context { one, all, read, source };
+    let context = Context {
+        one,
+        all,
+        read,
+        source,
+    };
     Some(match (one.key.name, source) {
         ("kernel.release", _) => another_kernel(Some(word)),
         ("kernel.vendor", _) => another_kernel(None),
@@ -34,16 +42,26 @@ pub fn edits(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Vec
         ("os.name", _) => vec![lines("PRETTY_NAME=")],
         ("host.cpus", _) => vec![lines("cpus=")],
         ("host.memory", _) => vec![lines("memory_bytes="), total(&one.value)],
-        ("mount.fstype" | "mount.options" | "mount.super_options", Source::File { line: Some(line), .. }) => {
-            context.mount(*line)
-        }
+        (
+            "mount.fstype" | "mount.options" | "mount.super_options",
+            Source::File {
+                line: Some(line), ..
+            },
+        ) => context.mount(*line),
         ("ext4.features" | "xfs.features", _) => {
             let first = format!("features {}", word.replace(',', " "));
             vec![at(source, move |text| {
-                replaced(text, |_, line| line.starts_with("features ").then(|| first.clone()))
+                replaced(text, |_, line| {
+                    line.starts_with("features ").then(|| first.clone())
+                })
             })]
         }
-        ("boot.options", Source::File { line: Some(line), .. }) => vec![of_line(source, *line, word)],
+        (
+            "boot.options",
+            Source::File {
+                line: Some(line), ..
+            },
+        ) => vec![of_line(source, *line, word)],
         ("device.drive_cache" | "device.cache_type", _) => context.disk_cache(),
         ("nvme.volatile_cache", _) => context.volatile_cache(),
         (name, Source::Command { .. }) if name.starts_with("controller.") => {
@@ -69,18 +87,25 @@ fn spelled(value: &Value) -> String {
     match value {
         Value::Bool(on) => u8::from(*on).to_string(),
         Value::List(words) => words.join(","),
-        Value::Whole(_) | Value::Number(_) | Value::Version(_) | Value::Text(_) => value.to_string(),
+        Value::Whole(_) | Value::Number(_) | Value::Version(_) | Value::Text(_) => {
+            value.to_string()
+        }
     }
 }
 
 /// The words of a line with one of them replaced.
 fn with_word(line: &str, between: &str, at: usize, word: &str) -> String {
-    let words = line.split(between).enumerate().map(|(place, own)| if place == at { word } else { own });
+    let words = line
+        .split(between)
+        .enumerate()
+        .map(|(place, own)| if place == at { word } else { own });
     words.collect::<Vec<_>>().join(between)
 }
 
 fn uname(line: usize, word: String) -> Edit {
-    at(&Source::call("uname"), move |text| with_word(text, "\n", line, &word))
+    at(&Source::call("uname"), move |text| {
+        with_word(text, "\n", line, &word)
+    })
 }
 
 /// Another kernel has another name, and nothing is known that only the running one tells.
@@ -92,12 +117,22 @@ fn another_kernel(release: Option<String>) -> Vec<Edit> {
         "/sys/fs/ext4/features/fast_commit",
     ];
     let gone = TOLD.into_iter().map(|path| gone(path, NOT_RUNNING));
-    let names = release.into_iter().map(|release| uname(2, release)).chain([uname(3, String::new())]);
+    let names = release
+        .into_iter()
+        .map(|release| uname(2, release))
+        .chain([uname(3, String::new())]);
     names.chain(gone).collect()
 }
 
 fn total(bytes: &Value) -> Edit {
-    let line = format!("MemTotal: {} kB\n", if let Value::Whole(bytes) = bytes { bytes / 1024 } else { 0 });
+    let line = format!(
+        "MemTotal: {} kB\n",
+        if let Value::Whole(bytes) = bytes {
+            bytes / 1024
+        } else {
+            0
+        }
+    );
     at(&Source::file("/proc/meminfo"), move |_| line.clone())
 }
 
@@ -105,7 +140,10 @@ fn total(bytes: &Value) -> Edit {
 fn of_line(source: &Source, number: u32, options: String) -> Edit {
     let number = format!("{number}\t");
     at(source, move |text| {
-        replaced(text, |_, line| line.starts_with(&number).then(|| with_word(line, "\\x09", 2, &options)))
+        replaced(text, |_, line| {
+            line.starts_with(&number)
+                .then(|| with_word(line, "\\x09", 2, &options))
+        })
     })
 }
 
@@ -118,14 +156,17 @@ struct Context<'a> {
 
 impl Context<'_> {
     fn is_assumed(&self, name: &str) -> bool {
-        self.all.iter().any(|one| one.subject == self.one.subject && one.key.name == name)
+        self.all
+            .iter()
+            .any(|one| one.subject == self.one.subject && one.key.name == name)
     }
 
     fn words(&self) -> Vec<String> {
         Vec::from_value(&self.one.value).unwrap_or_default()
     }
 
-    /// A line of mountinfo. Options of the superblock are in the lines of all its mounts, and in ext4's own list.
+    /// A line of mountinfo. Options of the superblock are in the lines of all its mounts, and in
+    /// ext4's own list.
     fn mount(&self, line: u32) -> Vec<Edit> {
         let word = spelled(&self.one.value);
         if self.one.key.name != mount::SUPER_OPTIONS.name() {
@@ -144,23 +185,43 @@ impl Context<'_> {
         }
         let (mount, then) = (&self.one.subject, self.words());
         let number = self.read.value(mount, &mount::DEVNO).unwrap_or_default();
-        let now = self.read.value(mount, &mount::SUPER_OPTIONS).unwrap_or_default();
+        let now = self
+            .read
+            .value(mount, &mount::SUPER_OPTIONS)
+            .unwrap_or_default();
         let access = access(&then).filter(|_| !self.is_assumed(mount::OPTIONS.name()));
         let mut edits = vec![at(self.source, move |text| {
             replaced(text, |at, own| {
-                let (front, last) =
-                    own.rsplit_once(' ').filter(|_| own.split(' ').nth(2) == Some(&number))?;
+                let (front, last) = own
+                    .rsplit_once(' ')
+                    .filter(|_| own.split(' ').nth(2) == Some(&number))?;
                 // Each mount of a btrfs prints the subvolume that it shows.
-                let own = last.split(',').filter(|option| option.starts_with("subvol"));
-                let shared = word.split(',').filter(|option| !option.starts_with("subvol"));
-                let line_now = format!("{front} {}", shared.chain(own).collect::<Vec<_>>().join(","));
-                let Some((access, options)) =
-                    access.filter(|_| at == line).zip(line_now.split(' ').nth(OPTIONS_AT))
+                let own = last
+                    .split(',')
+                    .filter(|option| option.starts_with("subvol"));
+                let shared = word
+                    .split(',')
+                    .filter(|option| !option.starts_with("subvol"));
+                let line_now = format!(
+                    "{front} {}",
+                    shared.chain(own).collect::<Vec<_>>().join(",")
+                );
+                let Some((access, options)) = access
+                    .filter(|_| at == line)
+                    .zip(line_now.split(' ').nth(OPTIONS_AT))
                 else {
                     return Some(line_now);
                 };
-                let rest = options.split_once(',').map(|(_, rest)| format!(",{rest}")).unwrap_or_default();
-                Some(with_word(&line_now, " ", OPTIONS_AT, &format!("{access}{rest}")))
+                let rest = options
+                    .split_once(',')
+                    .map(|(_, rest)| format!(",{rest}"))
+                    .unwrap_or_default();
+                Some(with_word(
+                    &line_now,
+                    " ",
+                    OPTIONS_AT,
+                    &format!("{access}{rest}"),
+                ))
             })
         })];
         if let Some(listed) = self.read.reading(mount, mount::EXT4_OPTIONS.id()).source() {
@@ -169,45 +230,74 @@ impl Context<'_> {
         edits
     }
 
-    /// The driver asks the disk again when its cache is switched, and tells the queue (sd_revalidate_disk). NVMe has no
-    /// statement of a driver.
+    /// The driver asks the disk again when its cache is switched, and tells the queue
+    /// (sd_revalidate_disk). NVMe has no statement of a driver.
     fn disk_cache(&self) -> Vec<Edit> {
         let drive = DriveCache::from_value(&self.one.value)
             .filter(|_| self.one.key.name == device::DRIVE_CACHE.name());
         let told = || CacheType::from_value(&self.one.value).is_some_and(CacheType::holds_writes);
         let is_on = drive.map_or_else(told, DriveCache::is_on);
-        let of_driver = self.read.reading(&self.one.subject, device::CACHE_TYPE.id()).is_known();
-        let all = [&device::DRIVE_CACHE.info, &device::CACHE_TYPE.info, &device::WRITE_CACHE.info];
-        let follows =
-            all.into_iter().filter(|key| of_driver && !self.is_assumed(key.name)).chain([self.one.key]);
-        follows.filter_map(|key| self.cache(key.name, is_on)).collect()
+        let of_driver = self
+            .read
+            .reading(&self.one.subject, device::CACHE_TYPE.id())
+            .is_known();
+        let all = [
+            &device::DRIVE_CACHE.info,
+            &device::CACHE_TYPE.info,
+            &device::WRITE_CACHE.info,
+        ];
+        let follows = all
+            .into_iter()
+            .filter(|key| of_driver && !self.is_assumed(key.name))
+            .chain([self.one.key]);
+        follows
+            .filter_map(|key| self.cache(key.name, is_on))
+            .collect()
     }
 
     /// The queue of an NVMe disk has what the controller says (nvme_update_disk_info).
     fn volatile_cache(&self) -> Vec<Edit> {
         let is_on = self.one.value == Value::Bool(true);
         let vwc = at(self.source, move |text| {
-            at_paths(text, &|path, _| (path == "/vwc").then(|| u8::from(is_on).into()))
+            at_paths(text, &|path, _| {
+                (path == "/vwc").then(|| u8::from(is_on).into())
+            })
         });
         let queue = device::WRITE_CACHE.name();
-        let follows = if self.is_assumed(queue) { None } else { self.cache(queue, is_on) };
+        let follows = if self.is_assumed(queue) {
+            None
+        } else {
+            self.cache(queue, is_on)
+        };
         follows.into_iter().chain([vwc]).collect()
     }
 
     /// One statement about a disk's cache, switched.
     fn cache(&self, key: &str, is_on: bool) -> Option<Edit> {
-        let source = self.read.reading(&self.one.subject, catalog::find(key)?.id).source()?;
-        let word = if is_on { "write back\n" } else { "write through\n" };
+        let source = self
+            .read
+            .reading(&self.one.subject, catalog::find(key)?.id)
+            .source()?;
+        let word = if is_on {
+            "write back\n"
+        } else {
+            "write through\n"
+        };
         Some(match source {
             Source::Command { .. } => at(source, move |text| switched(text, is_on)),
             _ => at(source, move |_| word.to_owned()),
         })
     }
 
-    /// A setting as the running server tells it, and in the file that sets it, or else in the main one.
+    /// A setting as the running server tells it, and in the file that sets it, or else in the main
+    /// one.
     fn postgres(&self) -> Option<Vec<Edit>> {
         let name = self.one.key.name.strip_prefix("pg.")?;
-        let name = if name == "version" { "server_version" } else { name };
+        let name = if name == "version" {
+            "server_version"
+        } else {
+            name
+        };
         let value = match (self.one.key.kind, &self.one.value) {
             (ValueKind::Bytes, Value::Whole(bytes)) => format!("{}kB", bytes / 1024),
             (ValueKind::Micros, Value::Number(micros)) => format!("{micros}us"),
@@ -220,7 +310,9 @@ impl Context<'_> {
             .zip(self.read.value(cluster, &postgres::PORT));
         let told = value.clone();
         let server = socket.map(|(directory, port)| {
-            let socket = Source::Server { socket: format!("{directory}/.s.PGSQL.{port}") };
+            let socket = Source::Server {
+                socket: format!("{directory}/.s.PGSQL.{port}"),
+            };
             at(&socket, move |text| {
                 replaced(text, |_, line| {
                     let is_it = line.split('\t').next() == Some(name);
@@ -230,17 +322,29 @@ impl Context<'_> {
         });
         let file = match self.source {
             Source::File { .. } => Some(self.source.clone()),
-            _ => self.read.value(cluster, &postgres::CONFIG_FILE).map(Source::file),
+            _ => self
+                .read
+                .value(cluster, &postgres::CONFIG_FILE)
+                .map(Source::file),
         };
-        Some(server.into_iter().chain(file.map(|file| directive(&file, "", name, &value))).collect())
+        Some(
+            server
+                .into_iter()
+                .chain(file.map(|file| directive(&file, "", name, &value)))
+                .collect(),
+        )
     }
 
-    /// The same of MySQL and MariaDB, whose main file is not known: one that sets something else will do.
+    /// The same of MySQL and MariaDB, whose main file is not known: one that sets something else
+    /// will do.
     fn mysql(&self) -> Option<Vec<Edit>> {
         let name = self.one.key.name.strip_prefix("mysql.")?;
         let value = switch(&self.one.value);
         let cluster = &self.one.subject;
-        let socket = self.read.value(cluster, &mysql::SOCKET).map(|socket| Source::Server { socket });
+        let socket = self
+            .read
+            .value(cluster, &mysql::SOCKET)
+            .map(|socket| Source::Server { socket });
         let row = format!("{name}\t{value}");
         let server = socket.map(|socket| {
             at(&socket, move |text| {
@@ -249,9 +353,16 @@ impl Context<'_> {
             })
         });
         let is_file = |source: &&Source| matches!(source, Source::File { line: Some(_), .. });
-        let mut sources = self.read.rows_of(cluster).filter_map(|row| row.reading.source());
-        let file = Some(self.source).filter(is_file).or_else(|| sources.find(is_file));
-        let edits = server.into_iter().chain(file.map(|file| directive(file, "mysqld.", name, &value)));
+        let mut sources = self
+            .read
+            .rows_of(cluster)
+            .filter_map(|row| row.reading.source());
+        let file = Some(self.source)
+            .filter(is_file)
+            .or_else(|| sources.find(is_file));
+        let edits = server
+            .into_iter()
+            .chain(file.map(|file| directive(file, "mysqld.", name, &value)));
         Some(edits.collect())
     }
 }
@@ -260,7 +371,9 @@ impl Context<'_> {
 const OPTIONS_AT: usize = 5;
 
 fn access(options: &[String]) -> Option<&'static str> {
-    ["rw", "ro"].into_iter().find(|word| options.iter().any(|option| option == word))
+    ["rw", "ro"]
+        .into_iter()
+        .find(|word| options.iter().any(|option| option == word))
 }
 
 /// A value as a server takes it.
@@ -271,15 +384,24 @@ fn switch(value: &Value) -> String {
     }
 }
 
-/// The last line of a configuration that sets this, or else a new one. A key may have its group before a dot.
+/// The last line of a configuration that sets this, or else a new one. A key may have its group
+/// before a dot.
 fn directive(file: &Source, group: &'static str, name: &'static str, value: &str) -> Edit {
     let value = safe(value.as_bytes());
     at(file, move |text| {
-        let is_it =
-            |line: &&str| line.split('\t').nth(1).is_some_and(|key| key.rsplit('.').next() == Some(name));
+        let is_it = |line: &&str| {
+            line.split('\t')
+                .nth(1)
+                .is_some_and(|key| key.rsplit('.').next() == Some(name))
+        };
         match text.lines().rev().find(is_it) {
-            Some(last) => replaced(text, |_, line| (line == last).then(|| with_word(line, "\t", 2, &value))),
-            None => format!("{text}{}\t{group}{name}\t{value}\n", text.lines().count() + 1),
+            Some(last) => replaced(text, |_, line| {
+                (line == last).then(|| with_word(line, "\t", 2, &value))
+            }),
+            None => format!(
+                "{text}{}\t{group}{name}\t{value}\n",
+                text.lines().count() + 1
+            ),
         }
     })
 }
@@ -293,30 +415,47 @@ fn switched(text: &str, is_on: bool) -> String {
         ("value:0x00000001", "value:0"),
     ];
     if text.contains("\"write_cache\"") {
-        return at_paths(text, &|path, _| (path == "/write_cache/enabled").then(|| is_on.into()));
+        return at_paths(text, &|path, _| {
+            (path == "/write_cache/enabled").then(|| is_on.into())
+        });
     }
-    WORDS.iter().fold(
-        text.to_owned(),
-        |text, (on, off)| if is_on { text.replace(off, on) } else { text.replace(on, off) },
-    )
+    WORDS.iter().fold(text.to_owned(), |text, (on, off)| {
+        if is_on {
+            text.replace(off, on)
+        } else {
+            text.replace(on, off)
+        }
+    })
 }
 
-/// What the kernel prints for every superblock, and so not among ext4's own (`show_sb_opts` in fs/proc_namespace.c).
+/// What the kernel prints for every superblock, and so not among ext4's own (`show_sb_opts` in
+/// fs/proc_namespace.c).
 const OF_EVERY_FILE_SYSTEM: &[&str] = &["sync", "dirsync", "mand", "lazytime", "seclabel"];
 
-/// The options of an ext4 in force, one a line, when those that the mount prints change: what differs from the
-/// superblock's own values is printed, so what is printed no longer is switched back.
+/// The options of an ext4 in force, one a line, when those that the mount prints change: what
+/// differs from the superblock's own values is printed, so what is printed no longer is switched
+/// back.
 fn in_force(text: &str, now: &[String], then: &[String]) -> String {
     let name = |word: &str| {
         let word = word.split('=').next().unwrap_or_default();
-        if word == "ro" { "rw" } else { word.strip_prefix("no").unwrap_or(word) }.to_owned()
+        if word == "ro" {
+            "rw"
+        } else {
+            word.strip_prefix("no").unwrap_or(word)
+        }
+        .to_owned()
     };
     let back = |word: &String| match word.split_once('=') {
         Some(("commit", _)) => Some("commit=5".to_owned()),
         Some(_) => None,
-        None => Some(word.strip_prefix("no").map_or_else(|| format!("no{word}"), str::to_owned)),
+        None => Some(
+            word.strip_prefix("no")
+                .map_or_else(|| format!("no{word}"), str::to_owned),
+        ),
     };
-    let gone = now.iter().filter(|word| !then.iter().any(|other| name(other) == name(word)));
+    let gone = now
+        .iter()
+        .filter(|word| !then.iter().any(|other| name(other) == name(word)));
     let changes = gone.map(back).chain(then.iter().cloned().map(Some));
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for word in changes.flatten() {
@@ -342,16 +481,26 @@ mod tests {
             ("rw", "rw,nobarrier", "nobarrier"),
             ("rw", "ro", "ro"),
             ("rw", "rw,commit=60,discard", "discard commit=60"),
-            ("rw", "rw,nodelalloc,data=journal", "nodelalloc data=journal"),
+            (
+                "rw",
+                "rw,nodelalloc,data=journal",
+                "nodelalloc data=journal",
+            ),
         ] {
             let there = in_force(listed, &words(now), &words(then));
-            let changed: Vec<&str> =
-                there.lines().filter(|line| !listed.lines().any(|old| old == *line)).collect();
+            let changed: Vec<&str> = there
+                .lines()
+                .filter(|line| !listed.lines().any(|old| old == *line))
+                .collect();
             assert_eq!(changed.join(" "), new, "{then}");
         }
         for there in ["rw,nobarrier", "rw,discard", "rw,commit=60", "ro"] {
             let out = in_force(listed, &words("rw"), &words(there));
-            assert_eq!(in_force(&out, &words(there), &words("rw")), listed, "{there}");
+            assert_eq!(
+                in_force(&out, &words(there), &words("rw")),
+                listed,
+                "{there}"
+            );
         }
     }
 
@@ -364,11 +513,21 @@ mod tests {
                 "3\tmysqld.sync_binlog\t1\n4\tmysqld.socket\t/s\n",
                 "3\tmysqld.sync_binlog\t0\n4\tmysqld.socket\t/s\n",
             ),
-            ("4\tmysqld.socket\t/s\n", "4\tmysqld.socket\t/s\n2\tmysqld.sync_binlog\t0\n"),
+            (
+                "4\tmysqld.socket\t/s\n",
+                "4\tmysqld.socket\t/s\n2\tmysqld.sync_binlog\t0\n",
+            ),
         ] {
             assert_eq!(edit.change(answer).unwrap(), now);
         }
-        assert_eq!(switched("Write cache is:   Enabled\n", false), "Write cache is:   Disabled\n");
-        assert_eq!(at_paths("x {\"vwc\": 1}", &|path, _| (path == "/vwc").then(|| 0.into())), "{\"vwc\":0}");
+        assert_eq!(
+            switched("Write cache is:   Enabled\n", false),
+            "Write cache is:   Disabled\n"
+        );
+        assert_eq!(
+            at_paths("x {\"vwc\": 1}", &|path, _| (path == "/vwc")
+                .then(|| 0.into())),
+            "{\"vwc\":0}"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The kernels and tools of a distribution's release, as data in `rules/tables/distributions.toml`.
 //!
-//! This module knows names and numbers; the capabilities of a kernel are left to `validity`. A release may bring
-//! several kernels, and then none is chosen until one is named.
+//! This module knows names and numbers; the capabilities of a kernel are left to `validity`. A
+//! release may bring several kernels, and then none is chosen until one is named.
 
 use std::sync::LazyLock;
 
@@ -71,23 +71,33 @@ pub(super) struct DistributionChoice {
     given: String,
 }
 
-/// A distribution by its name with its release, and its kernel where there are several: `rhel10`, `debian 13`, `sles15sp6`,
-/// `ol9-uek7`.
+/// A distribution by its name with its release, and its kernel where there are several: `rhel10`,
+/// `debian 13`, `sles15sp6`, `ol9-uek7`.
 pub(super) fn named(given: &str) -> Result<DistributionChoice, String> {
     let written = given.trim().to_ascii_lowercase();
     let letters = written.bytes().take_while(u8::is_ascii_alphabetic).count();
     let (name, rest) = written.split_at_checked(letters).unwrap_or_default();
-    let Some(distribution) = table().distribution.iter().find(|one| one.names.iter().any(|own| own == name))
+    let Some(distribution) = table()
+        .distribution
+        .iter()
+        .find(|one| one.names.iter().any(|own| own == name))
     else {
         let all: Vec<&str> = known().collect();
         let help = did_you_mean(name, all.iter().copied());
         let help = help.unwrap_or_else(|| format!("one of: {}", all.join(", ")));
-        return Err(format!("--os does not know `{}`; {help}", text::safe(given.as_bytes())));
+        return Err(format!(
+            "--os does not know `{}`; {help}",
+            text::safe(given.as_bytes())
+        ));
     };
     let between = [' ', '-', '_'];
-    let rest = between.iter().fold(rest.to_owned(), |rest, mark| rest.replace(&format!("{mark}sp"), "."));
+    let rest = between.iter().fold(rest.to_owned(), |rest, mark| {
+        rest.replace(&format!("{mark}sp"), ".")
+    });
     let rest = rest.trim_start_matches(between).replace("sp", ".");
-    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(rest.len());
     let (version, kernel) = rest.split_at_checked(end).unwrap_or_default();
     Ok(DistributionChoice {
         distribution,
@@ -100,18 +110,28 @@ pub(super) fn named(given: &str) -> Result<DistributionChoice, String> {
 
 /// Every name that `--os` accepts.
 pub fn known() -> impl Iterator<Item = &'static str> {
-    table().distribution.iter().flat_map(|one| &one.names).map(String::as_str)
+    table()
+        .distribution
+        .iter()
+        .flat_map(|one| &one.names)
+        .map(String::as_str)
 }
 
-/// The vendor of the kernel that follows one of Red Hat's, which have one version per major release. `None` where the
-/// kernel or its predecessor is not Red Hat's.
+/// The vendor of the kernel that follows one of Red Hat's, which have one version per major
+/// release. `None` where the kernel or its predecessor is not Red Hat's.
 pub(super) fn next_of_red_hat(vendor: &str, kernel: &str) -> Option<&'static str> {
-    let rows = || table().release.iter().filter(|row| row.of.iter().any(|of| of == "rhel"));
+    let rows = || {
+        table()
+            .release
+            .iter()
+            .filter(|row| row.of.iter().any(|of| of == "rhel"))
+    };
     let kernels = || rows().flat_map(|row| &row.kernel);
     let numbers = |text: &str| Version::parse(text).map(|is| (is.number(0), is.number(1)));
     let own = kernels().any(|kernel| kernel.vendor.as_deref() == Some(vendor));
     let same = kernels().find(|known| numbers(&known.version) == numbers(kernel));
-    same.filter(|_| own).and_then(|kernel| kernel.vendor.as_deref())
+    same.filter(|_| own)
+        .and_then(|kernel| kernel.vendor.as_deref())
 }
 
 /// The row of a release: its own, or that of the major release.
@@ -120,12 +140,18 @@ fn release(of: &Distribution, version: &str) -> Option<&'static Release> {
         let rest = version.strip_prefix(row.version.as_str());
         row.is_of(of) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    table().release.iter().filter(covers).max_by_key(|row| row.version.len())
+    table()
+        .release
+        .iter()
+        .filter(covers)
+        .max_by_key(|row| row.version.len())
 }
 
 impl Release {
     fn is_of(&self, distribution: &Distribution) -> bool {
-        self.of.iter().any(|of| distribution.names.first() == Some(of))
+        self.of
+            .iter()
+            .any(|of| distribution.names.first() == Some(of))
     }
 }
 
@@ -136,14 +162,17 @@ impl DistributionChoice {
 
     /// Its kernel and vendor; the error is a sentence about what is missing.
     pub(super) fn own_kernel(&self) -> Result<(&'static str, Option<&'static str>), String> {
-        let Some(release) = self.release else { return Err(self.no_such_release()) };
+        let Some(release) = self.release else {
+            return Err(self.no_such_release());
+        };
         match &self.kernels(release)[..] {
             [only] => Ok((&only.version, self.vendor_of(only))),
             _ => Err(self.which(release)),
         }
     }
 
-    /// The vendor of its kernel with this version or release; `None` where the kernel's own name has to tell.
+    /// The vendor of its kernel with this version or release; `None` where the kernel's own name
+    /// has to tell.
     pub(super) fn vendor(&self, kernel: &str) -> Result<Option<&'static str>, String> {
         let Some(release) = self.release else {
             let vendor = self.distribution.vendor.as_deref();
@@ -151,13 +180,17 @@ impl DistributionChoice {
         };
         let numbers = |text: &str| Version::parse(text).map(|is| (is.number(0), is.number(1)));
         let offered = self.kernels(release);
-        let same = offered.iter().filter(|own| numbers(&own.version) == numbers(kernel));
+        let same = offered
+            .iter()
+            .filter(|own| numbers(&own.version) == numbers(kernel));
         let mut vendors: Vec<Option<&str>> = same.map(|own| self.vendor_of(own)).collect();
         if vendors.is_empty() {
             vendors = offered.iter().map(|own| self.vendor_of(own)).collect();
         }
         vendors.dedup();
-        let is_bare = kernel.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let is_bare = kernel
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.');
         match &vendors[..] {
             [only] => Ok(*only),
             _ if is_bare || vendors.is_empty() => Err(self.which(release)),
@@ -169,19 +202,31 @@ impl DistributionChoice {
     fn kernels(&self, release: &'static Release) -> Vec<&'static Kernel> {
         let fits = |kernel: &&Kernel| {
             self.kernel.is_empty()
-                || kernel.name.as_deref().is_some_and(|name| name.starts_with(self.kernel.as_str()))
+                || kernel
+                    .name
+                    .as_deref()
+                    .is_some_and(|name| name.starts_with(self.kernel.as_str()))
         };
         let exact = |kernel: &&Kernel| kernel.name.as_deref() == Some(self.kernel.as_str());
         let all = release.kernel.iter();
-        all.clone().find(exact).map_or_else(|| all.filter(fits).collect(), |kernel| vec![kernel])
+        all.clone()
+            .find(exact)
+            .map_or_else(|| all.filter(fits).collect(), |kernel| vec![kernel])
     }
 
     fn vendor_of(&self, kernel: &'static Kernel) -> Option<&'static str> {
-        kernel.vendor.as_deref().or(self.distribution.vendor.as_deref())
+        kernel
+            .vendor
+            .as_deref()
+            .or(self.distribution.vendor.as_deref())
     }
 
     fn first_name(&self) -> &str {
-        self.distribution.names.first().map(String::as_str).unwrap_or_default()
+        self.distribution
+            .names
+            .first()
+            .map(String::as_str)
+            .unwrap_or_default()
     }
 
     fn which(&self, release: &Release) -> String {
@@ -191,22 +236,38 @@ impl DistributionChoice {
             .iter()
             .filter_map(|kernel| {
                 let own = kernel.name.as_deref()?;
-                let number =
-                    if own == kernel.version { String::new() } else { format!(" ({})", kernel.version) };
+                let number = if own == kernel.version {
+                    String::new()
+                } else {
+                    format!(" ({})", kernel.version)
+                };
                 Some(format!("{name}{version}-{own}{number}"))
             })
             .collect();
         if all.is_empty() {
-            return format!("{name}{version} has one kernel, and `{}` is none of its names", self.given);
+            return format!(
+                "{name}{version} has one kernel, and `{}` is none of its names",
+                self.given
+            );
         }
-        format!("{name}{version} comes with several kernels; name one: {}", all.join(", "))
+        format!(
+            "{name}{version} comes with several kernels; name one: {}",
+            all.join(", ")
+        )
     }
 
     fn no_such_release(&self) -> String {
         let name = self.first_name();
-        let releases = || table().release.iter().filter(|row| row.is_of(self.distribution));
+        let releases = || {
+            table()
+                .release
+                .iter()
+                .filter(|row| row.is_of(self.distribution))
+        };
         let parts = releases().filter(|row| {
-            row.version.strip_prefix(self.version.as_str()).is_some_and(|rest| rest.starts_with('.'))
+            row.version
+                .strip_prefix(self.version.as_str())
+                .is_some_and(|rest| rest.starts_with('.'))
         });
         let parts: Vec<String> = parts.map(|row| format!("{name}{}", row.version)).collect();
         if !parts.is_empty() && !self.version.is_empty() {
@@ -216,7 +277,9 @@ impl DistributionChoice {
                 parts.join(", ")
             );
         }
-        let all: Vec<String> = releases().map(|row| format!("{name}{}", row.version)).collect();
+        let all: Vec<String> = releases()
+            .map(|row| format!("{name}{}", row.version))
+            .collect();
         if all.is_empty() {
             return format!(
                 "it is unknown which kernel comes with {} here; name it with --kernel",
@@ -224,7 +287,11 @@ impl DistributionChoice {
             );
         }
         let vendor = self.distribution.vendor.is_some();
-        let more = if vendor { ", or name the kernel with --kernel" } else { "" };
+        let more = if vendor {
+            ", or name the kernel with --kernel"
+        } else {
+            ""
+        };
         format!(
             "it is unknown which release `{}` is here; those known are {}{more}",
             self.given,
@@ -239,13 +306,19 @@ mod tests {
 
     use super::*;
 
-    /// The table loads, every kernel in it is a version, every vendor a known one, every name is unique, and a release
-    /// with several kernels names each.
+    /// The table loads, every kernel in it is a version, every vendor a known one, every name is
+    /// unique, and a release with several kernels names each.
     #[test]
     fn the_table_is_sound() {
         let table: DistributionTable = read(TEXT).unwrap();
-        let vendors = ["el7", "el8", "el9", "el10", "uek", "debian", "ubuntu", "sles", "amazon", "alibaba"];
-        let names: Vec<&String> = table.distribution.iter().flat_map(|one| &one.names).collect();
+        let vendors = [
+            "el7", "el8", "el9", "el10", "uek", "debian", "ubuntu", "sles", "amazon", "alibaba",
+        ];
+        let names: Vec<&String> = table
+            .distribution
+            .iter()
+            .flat_map(|one| &one.names)
+            .collect();
         let distinct: BTreeSet<&String> = names.iter().copied().collect();
         assert_eq!(distinct.len(), names.len());
         let mut seen = BTreeSet::new();
@@ -253,7 +326,10 @@ mod tests {
             let place = format!("{:?} {}", row.of, row.version);
             assert!(!row.source.is_empty() && !row.kernel.is_empty(), "{place}");
             for of in &row.of {
-                let owner = table.distribution.iter().find(|one| one.names.first() == Some(of));
+                let owner = table
+                    .distribution
+                    .iter()
+                    .find(|one| one.names.first() == Some(of));
                 let owner = owner.unwrap_or_else(|| panic!("{place}: {of} is no first name"));
                 assert!(seen.insert((of, &row.version)), "{place} twice");
                 for kernel in &row.kernel {
@@ -264,17 +340,26 @@ mod tests {
                     );
                 }
             }
-            let tools = [&row.e2fsprogs, &row.xfsprogs, &row.btrfs_progs].into_iter().flatten();
+            let tools = [&row.e2fsprogs, &row.xfsprogs, &row.btrfs_progs]
+                .into_iter()
+                .flatten();
             for version in row.kernel.iter().map(|kernel| &kernel.version).chain(tools) {
                 assert!(Version::parse(version).is_some(), "{place}: {version}");
             }
-            let called: BTreeSet<&String> =
-                row.kernel.iter().filter_map(|kernel| kernel.name.as_ref()).collect();
-            assert!(row.kernel.len() == 1 || called.len() == row.kernel.len(), "{place}: {called:?}");
+            let called: BTreeSet<&String> = row
+                .kernel
+                .iter()
+                .filter_map(|kernel| kernel.name.as_ref())
+                .collect();
+            assert!(
+                row.kernel.len() == 1 || called.len() == row.kernel.len(),
+                "{place}: {called:?}"
+            );
         }
     }
 
-    /// Every release can be named, by each name of its distribution, alone or with the kernel's name.
+    /// Every release can be named, by each name of its distribution, alone or with the kernel's
+    /// name.
     #[test]
     fn every_release_can_be_named() {
         for distribution in &table().distribution {
@@ -282,13 +367,21 @@ mod tests {
                 for name in &distribution.names {
                     let whole = format!("{name}{}", release.version);
                     let alone = named(&whole).unwrap();
-                    assert_eq!(alone.own_kernel().is_ok(), release.kernel.len() == 1, "{whole}");
+                    assert_eq!(
+                        alone.own_kernel().is_ok(),
+                        release.kernel.len() == 1,
+                        "{whole}"
+                    );
                     for kernel in &release.kernel {
                         let Some(own) = &kernel.name else { continue };
                         let says = alone.own_kernel().unwrap_err();
                         assert!(says.contains(&format!("-{own}")), "{says}");
                         let found = named(&format!("{whole}-{own}")).unwrap();
-                        assert_eq!(found.own_kernel().unwrap().0, kernel.version, "{whole}-{own}");
+                        assert_eq!(
+                            found.own_kernel().unwrap().0,
+                            kernel.version,
+                            "{whole}-{own}"
+                        );
                         assert_eq!(found.version, release.version);
                     }
                 }

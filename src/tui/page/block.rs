@@ -1,4 +1,5 @@
-//! Blocks of lines that belong together, the pieces of a page: what can be selected, what Enter does, what is copied.
+//! Blocks of lines that belong together, the pieces of a page: what can be selected, what Enter
+//! does, what is copied.
 
 use ratatui::text::Line;
 
@@ -51,17 +52,27 @@ impl Block {
 
     /// Lines that cannot be selected, and open this block of a screen when they are clicked.
     pub fn link(lines: Vec<Line<'static>>, screen: ScreenId, key: String) -> Self {
-        Self { enter: Enter::Open(screen, key), ..Self::text(lines) }
+        Self {
+            enter: Enter::Open(screen, key),
+            ..Self::text(lines)
+        }
     }
 
     /// A heading over what follows.
     pub(super) fn heading(lines: Vec<Line<'static>>) -> Self {
-        Self { is_heading: true, ..Self::text(lines) }
+        Self {
+            is_heading: true,
+            ..Self::text(lines)
+        }
     }
 
     /// Lines that can be selected.
     pub fn item(key: impl Into<String>, enter: Enter, lines: Vec<Line<'static>>) -> Self {
-        Self { key: Some(key.into()), enter, ..Self::text(lines) }
+        Self {
+            key: Some(key.into()),
+            enter,
+            ..Self::text(lines)
+        }
     }
 
     /// The same, and whether it is something that is not all right.
@@ -71,6 +82,10 @@ impl Block {
 
     /// All that it shows, to look for something in.
     pub(super) fn said(&self) -> String {
-        self.lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        self.lines
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }

@@ -10,7 +10,8 @@ use crate::tui::theme::{TextRole, Theme};
 use crate::tui::widgets::columns::labelled;
 use crate::tui::widgets::{diff, text, trace};
 
-/// Columns for the names of fields, with the gap behind them. A longer name has more, so that it is never cut.
+/// Columns for the names of fields, with the gap behind them. A longer name has more, so that it is
+/// never cut.
 const NAME: usize = 10;
 
 fn columns(name: &str) -> usize {
@@ -26,7 +27,11 @@ pub struct Details {
 
 impl Details {
     pub fn new(theme: Theme, room: usize) -> Self {
-        Self { theme, room, lines: Vec::new() }
+        Self {
+            theme,
+            room,
+            lines: Vec::new(),
+        }
     }
 
     /// All lines, a little to the right of what they stand beneath.
@@ -36,7 +41,8 @@ impl Details {
 
     pub fn paragraph(&mut self, says: &str) {
         if !says.is_empty() {
-            self.lines.extend(text::wrap(says, self.room).into_iter().map(Line::from));
+            self.lines
+                .extend(text::wrap(says, self.room).into_iter().map(Line::from));
         }
     }
 
@@ -47,25 +53,33 @@ impl Details {
 
     /// The same of several, beneath each other.
     pub fn fields<N: AsRef<str>>(&mut self, fields: &[(N, &str)]) {
-        let columns = fields.iter().map(|(name, _)| columns(name.as_ref())).max().unwrap_or(NAME);
+        let columns = fields
+            .iter()
+            .map(|(name, _)| columns(name.as_ref()))
+            .max()
+            .unwrap_or(NAME);
         for (name, says) in fields {
             let rows = text::wrap(says, self.room.saturating_sub(columns));
             self.rows(name.as_ref(), columns, rows, TextRole::Plain);
         }
     }
 
-    /// A name and commands, each on lines of its own; they are shown whole, broken where they are too long.
+    /// A name and commands, each on lines of its own; they are shown whole, broken where they are
+    /// too long.
     pub fn commands<S: AsRef<str>>(&mut self, name: &str, commands: &[S]) {
         let columns = columns(name);
         let room = self.room.saturating_sub(columns);
-        let rows: Vec<String> =
-            commands.iter().flat_map(|command| text::wrap(command.as_ref(), room)).collect();
+        let rows: Vec<String> = commands
+            .iter()
+            .flat_map(|command| text::wrap(command.as_ref(), room))
+            .collect();
         self.rows(name, columns, rows, TextRole::Code);
     }
 
     fn rows(&mut self, name: &str, columns: usize, rows: Vec<String>, role: TextRole) {
         let name = (name, self.theme.style(TextRole::Dim));
-        self.lines.extend(labelled(name, columns, rows, self.theme.style(role)));
+        self.lines
+            .extend(labelled(name, columns, rows, self.theme.style(role)));
     }
 
     pub fn gap(&mut self) {
@@ -82,12 +96,18 @@ impl Details {
             self.paragraph(&finding.because);
         }
         // Where there is advice, that is what mends it.
-        if let Some(remedy) = finding.remedy.as_ref().filter(|_| finding.advice.is_empty() && told.is_empty())
+        if let Some(remedy) = finding
+            .remedy
+            .as_ref()
+            .filter(|_| finding.advice.is_empty() && told.is_empty())
         {
             self.field("fix", &remedy.says);
         }
         let was = words::level_as_written(report, &finding.rule);
-        self.field("rule", &format!("{} ({}){was}", finding.rule, finding.confidence.word()));
+        self.field(
+            "rule",
+            &format!("{} ({}){was}", finding.rule, finding.confidence.word()),
+        );
         for evidence in report.evidence(&finding.rule) {
             self.field("evidence", &evidence.lines().join(" · "));
         }
@@ -120,14 +140,20 @@ impl Details {
         let rows = diff::lines(before, after, self.theme, self.room.saturating_sub(NAME));
         for (i, mut line) in rows.into_iter().enumerate() {
             let name = if i == 0 { "becomes" } else { "" };
-            line.spans.insert(0, Span::styled(text::pad(name, NAME), self.theme.style(TextRole::Dim)));
+            line.spans.insert(
+                0,
+                Span::styled(text::pad(name, NAME), self.theme.style(TextRole::Dim)),
+            );
             self.lines.push(line);
         }
     }
 
     /// A missing fact: what happened, and what would supply it.
     pub fn need(&mut self, need: &Need) {
-        self.field("missing", &format!("{} of {}", need.fact, words::subject(&need.subject)));
+        self.field(
+            "missing",
+            &format!("{} of {}", need.fact, words::subject(&need.subject)),
+        );
         self.field("why", &words::reason(need));
         if let Some(remedy) = &need.remedy {
             self.field("fix", &remedy.to_string());
@@ -136,7 +162,9 @@ impl Details {
 
     /// Each set of facts that alone could decide it.
     pub fn needs(&mut self, finding: &Finding) {
-        let Outcome::Undecided { needs } = &finding.outcome else { return };
+        let Outcome::Undecided { needs } = &finding.outcome else {
+            return;
+        };
         for (i, set) in needs.iter().enumerate() {
             self.paragraph(if i == 0 { "To decide it:" } else { "or:" });
             for need in set {
@@ -148,11 +176,18 @@ impl Details {
     /// How a rule came to its outcome.
     pub fn trace(&mut self, finding: &Finding) {
         self.gap();
-        let head = format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word());
+        let head = format!(
+            "{} on {}: {}",
+            finding.rule,
+            finding.subject,
+            finding.outcome.word()
+        );
         let head = text::wrap(&head, self.room).into_iter();
-        self.lines.extend(head.map(|row| Line::styled(row, self.theme.style(TextRole::Dim))));
+        self.lines
+            .extend(head.map(|row| Line::styled(row, self.theme.style(TextRole::Dim))));
         if let Some(trace) = &finding.trace {
-            self.lines.extend(trace::lines(trace, self.theme, self.room));
+            self.lines
+                .extend(trace::lines(trace, self.theme, self.room));
         }
     }
 }
@@ -174,12 +209,26 @@ mod tests {
     #[test]
     fn names_of_a_list_stand_whole_and_what_they_are_beneath_each_other() {
         let names: Vec<String> = Role::ALL.iter().map(|role| format!("  {role}")).collect();
-        let fields: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "/srv/db")).collect();
-        let mut details = Details::new(Theme { colour: false, ascii: false }, 60);
+        let fields: Vec<(&str, &str)> = names
+            .iter()
+            .map(|name| (name.as_str(), "/srv/db"))
+            .collect();
+        let mut details = Details::new(
+            Theme {
+                colour: false,
+                ascii: false,
+            },
+            60,
+        );
         details.fields(&fields);
         let lines: Vec<String> = details.lines.iter().map(ToString::to_string).collect();
         let places: Vec<Option<usize>> = lines.iter().map(|line| line.find("/srv/db")).collect();
-        assert!(places.iter().all(|place| place.is_some() && *place == places[0]), "{lines:#?}");
+        assert!(
+            places
+                .iter()
+                .all(|place| place.is_some() && *place == places[0]),
+            "{lines:#?}"
+        );
         for (name, line) in names.iter().zip(&lines) {
             assert!(line.starts_with(&format!("{name} ")), "{line}");
         }

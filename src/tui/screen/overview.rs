@@ -1,11 +1,11 @@
-//! The overview, a dashboard: the verdict, the flush path, what to do first, the price of a commit, what is kept and what is
-//! not known; on a wide terminal the other targets and the host beside it. Its parts take longer forms where rows are left.
-//! What is said elsewhere in full is one key away.
+//! The overview, a dashboard: the verdict, the flush path, what to do first, the price of a commit,
+//! what is kept and what is not known; on a wide terminal the other targets and the host beside it.
+//! Its parts take longer forms where rows are left. What is said elsewhere in full is one key away.
 
 mod facts;
 mod side {
-    //! The column at the left of a wide dashboard: every target, and what is known of the host and of the stack of the chosen
-    //! one.
+    //! The column at the left of a wide dashboard: every target, and what is known of the host and
+    //! of the stack of the chosen one.
 
     use ratatui::text::{Line, Span};
 
@@ -35,12 +35,21 @@ mod side {
             }
             let said = facts::of(report, &subject, data.theme, ROOM - 1, MOST);
             if !said.is_empty() {
-                all.push(SideRow { line: Line::default(), target: None });
+                all.push(SideRow {
+                    line: Line::default(),
+                    target: None,
+                });
             }
-            all.extend(said.into_iter().map(|line| SideRow { line: indented(line), target: None }));
+            all.extend(said.into_iter().map(|line| SideRow {
+                line: indented(line),
+                target: None,
+            }));
         }
         all.truncate(rows);
-        Side { rows: all, width: WIDTH }
+        Side {
+            rows: all,
+            width: WIDTH,
+        }
     }
 
     fn indented(mut line: Line<'static>) -> Line<'static> {
@@ -48,31 +57,63 @@ mod side {
         line
     }
 
-    /// What is told of: two disks, the host, file systems, the server, what the next boot does, and other devices.
+    /// What is told of: two disks, the host, file systems, the server, what the next boot does, and
+    /// other devices.
     fn concerned<'d>(data: &'d Data, report: &Report) -> impl Iterator<Item = Subject> + use<'d> {
         let mut first = facts::disks(data, report);
         first.truncate(2);
         first.push(Subject::host());
-        let of_scope = |scope: Scope| data.focus.subjects().filter(move |subject| subject.scope() == scope);
-        let others =
-            [Scope::Mount, Scope::Cluster, Scope::Boot, Scope::Device].into_iter().flat_map(of_scope);
+        let of_scope = |scope: Scope| {
+            data.focus
+                .subjects()
+                .filter(move |subject| subject.scope() == scope)
+        };
+        let others = [Scope::Mount, Scope::Cluster, Scope::Boot, Scope::Device]
+            .into_iter()
+            .flat_map(of_scope);
         let known = first.clone();
-        first.into_iter().chain(others.filter(move |subject| !known.contains(subject)).cloned())
+        first.into_iter().chain(
+            others
+                .filter(move |subject| !known.contains(subject))
+                .cloned(),
+        )
     }
 
     /// The targets, the worst first, the chosen one among them.
     fn targets(data: &Data, report: &Report, most: usize) -> Vec<SideRow> {
         let theme = data.theme;
         let (place, count) = data.focus.place;
-        let title = if count == 1 { " Target".to_owned() } else { format!(" Targets {count}, worst first") };
-        let mut rows =
-            vec![SideRow { line: Line::styled(title, theme.style(TextRole::Heading)), target: None }];
+        let title = if count == 1 {
+            " Target".to_owned()
+        } else {
+            format!(" Targets {count}, worst first")
+        };
+        let mut rows = vec![SideRow {
+            line: Line::styled(title, theme.style(TextRole::Heading)),
+            target: None,
+        }];
         let skipped = (place + 1).saturating_sub(most);
-        let shown = data.focus.targets(report).enumerate().skip(skipped).take(most);
-        let (places, cells): (Vec<usize>, Vec<Vec<StyledText>>) =
-            shown.map(|(at, target)| (at, standing::cells(report, target, at == place, NAME, theme))).unzip();
-        let lines = columns::lines(&cells, &standing::SHAPE, ROOM).into_iter().zip(places);
-        rows.extend(lines.map(|(line, at)| SideRow { line, target: Some(at) }));
+        let shown = data
+            .focus
+            .targets(report)
+            .enumerate()
+            .skip(skipped)
+            .take(most);
+        let (places, cells): (Vec<usize>, Vec<Vec<StyledText>>) = shown
+            .map(|(at, target)| {
+                (
+                    at,
+                    standing::cells(report, target, at == place, NAME, theme),
+                )
+            })
+            .unzip();
+        let lines = columns::lines(&cells, &standing::SHAPE, ROOM)
+            .into_iter()
+            .zip(places);
+        rows.extend(lines.map(|(line, at)| SideRow {
+            line,
+            target: Some(at),
+        }));
         let below = count.saturating_sub(skipped).saturating_sub(most);
         if below > 0 {
             let line = Line::styled(format!("  {below} more: t"), theme.style(TextRole::Dim));
@@ -81,8 +122,8 @@ mod side {
         rows
     }
 }
-mod todo;
 mod path;
+mod todo;
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -148,9 +189,13 @@ pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
         layout,
     };
     let mut parts = if !data.complete {
-        vec![DashboardPart::new(vec![Block::text(so_far(data, report, view.room))])]
+        vec![DashboardPart::new(vec![Block::text(so_far(
+            data, report, view.room,
+        ))])]
     } else if data.focus.target.is_none() {
-        vec![DashboardPart::new(vec![Block::text(no_target(data, view.room))])]
+        vec![DashboardPart::new(vec![Block::text(no_target(
+            data, view.room,
+        ))])]
     } else {
         view.parts()
     };
@@ -178,13 +223,26 @@ impl Dashboard<'_> {
         parts.extend(self.path_and_price(above));
         parts.extend([self.do_first(), self.answers()]);
         parts.extend(self.price());
-        parts.extend([self.withheld(), self.options(), self.undecided(), self.unknown(), self.disks()]);
+        parts.extend([
+            self.withheld(),
+            self.options(),
+            self.undecided(),
+            self.unknown(),
+            self.disks(),
+        ]);
         parts
     }
 
     fn view(&self) -> SectionView<'_> {
-        let Self { data, state, room, .. } = *self;
-        SectionView { data, reports: &[], state, room }
+        let Self {
+            data, state, room, ..
+        } = *self;
+        SectionView {
+            data,
+            reports: &[],
+            state,
+            room,
+        }
     }
 
     /// Blocks beneath a heading.
@@ -199,7 +257,12 @@ impl Dashboard<'_> {
     /// A sentence behind a label.
     fn labelled(&self, label: &str, says: &str) -> Vec<Line<'static>> {
         let rows = text::wrap(says, self.room.saturating_sub(LABEL));
-        columns::labelled((label, self.theme.style(TextRole::Heading)), LABEL, rows, Style::default())
+        columns::labelled(
+            (label, self.theme.style(TextRole::Heading)),
+            LABEL,
+            rows,
+            Style::default(),
+        )
     }
 
     fn what_if(&self) -> DashboardPart {
@@ -218,7 +281,14 @@ impl Dashboard<'_> {
         let named = |most: usize| {
             let mut page = Page::default();
             page.text(Vec::new());
-            unknown::add(&mut page, self.data, self.report, self.state, self.room, most);
+            unknown::add(
+                &mut page,
+                self.data,
+                self.report,
+                self.state,
+                self.room,
+                most,
+            );
             page.blocks
         };
         // What was opened stays in sight.
@@ -231,7 +301,9 @@ impl Dashboard<'_> {
             self.labelled("Unknown", &unknown::in_short(self.data, self.report)),
         )
         .amiss(true);
-        todo::FEW.into_iter().fold(airy(line), |part, most| part.or(turn::NAMES, named(most)))
+        todo::FEW
+            .into_iter()
+            .fold(airy(line), |part, most| part.or(turn::NAMES, named(most)))
     }
 
     fn warnings(&self) -> DashboardPart {
@@ -251,7 +323,10 @@ impl Dashboard<'_> {
             let mut details = Details::new(theme, room);
             if let Some(target) = report.targets.get(data.focus.at) {
                 details.paragraph(&standing(report, target).to_string());
-                let wish = data.plan().and_then(Plan::wish).map(|wish| format!("The plan makes {wish}."));
+                let wish = data
+                    .plan()
+                    .and_then(Plan::wish)
+                    .map(|wish| format!("The plan makes {wish}."));
                 for says in without_verdict(target).into_iter().chain(wish) {
                     details.paragraph(&says);
                 }
@@ -269,7 +344,8 @@ impl Dashboard<'_> {
             lines.extend(rows.map(|row| Line::styled(row, theme.standing(verdict.standing))));
         }
         let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
-        let says = [&verdict.sentence, &verdict.second_fault, &verdict.host_loss].map(|says| (says, plain));
+        let says = [&verdict.sentence, &verdict.second_fault, &verdict.host_loss]
+            .map(|says| (says, plain));
         for (says, style) in says.into_iter().chain([(&verdict.limits, dim)]) {
             let rows = text::wrap(says, room.saturating_sub(indent)).into_iter();
             for row in rows.filter(|row| !row.is_empty()) {
@@ -279,12 +355,20 @@ impl Dashboard<'_> {
             }
         }
         if self.state.is_unfolded(KEY) {
-            let view = SectionView { room: room.saturating_sub(2), ..self.view() };
+            let view = SectionView {
+                room: room.saturating_sub(2),
+                ..self.view()
+            };
             let mut page = Page::default();
             for section in target::evidence(verdict) {
                 view.add(&mut page, &section);
             }
-            lines.extend(indented(page.blocks.into_iter().flat_map(|block| block.lines).collect()));
+            lines.extend(indented(
+                page.blocks
+                    .into_iter()
+                    .flat_map(|block| block.lines)
+                    .collect(),
+            ));
         }
         let is_amiss = verdict.standing < Standing::ProvenByDrill;
         DashboardPart::new(vec![Block::item(KEY, Enter::Unfold, lines).amiss(is_amiss)])
@@ -303,7 +387,10 @@ fn not_yet(data: &Data) -> Vec<Line<'static>> {
         Activity::Collecting { what, .. } => format!("reading {what} …"),
         _ => "Nothing was read: r tries again.".to_owned(),
     };
-    vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]
+    vec![
+        Line::default(),
+        Line::styled(said, data.theme.style(TextRole::Dim)),
+    ]
 }
 
 /// While the machine is being read: what was found, and no judgement yet.
@@ -311,7 +398,10 @@ fn so_far(data: &Data, report: &Report, room: usize) -> Vec<Line<'static>> {
     let mut lines = not_yet(data);
     lines.push(Line::default());
     for target in &report.targets {
-        lines.push(Line::raw(text::fit(&format!("found  {}", target.title), room)));
+        lines.push(Line::raw(text::fit(
+            &format!("found  {}", target.title),
+            room,
+        )));
     }
     lines
 }
@@ -319,6 +409,7 @@ fn so_far(data: &Data, report: &Report, room: usize) -> Vec<Line<'static>> {
 fn no_target(data: &Data, room: usize) -> Vec<Line<'static>> {
     let mut details = Details::new(data.theme, room);
     details.gap();
-    details.paragraph("No database, data mount or free disk was found. Name a directory: walwise DIR");
+    details
+        .paragraph("No database, data mount or free disk was found. Name a directory: walwise DIR");
     details.lines
 }

@@ -1,8 +1,10 @@
-//! The probe: before it what it is about, while it runs the race of the methods, afterwards what it came to: intervals on
-//! an axis, curves of the shares done within a time, how many commits took how long, and the course of the rounds.
+//! The probe: before it what it is about, while it runs the race of the methods, afterwards what it
+//! came to: intervals on an axis, curves of the shares done within a time, how many commits took
+//! how long, and the course of the rounds.
 //!
-//! What it would write is said by the question before it, which lies over this screen. The surprise: while it runs, the
-//! figures of the moment are shown and not believed; only what a planned look found is called settled.
+//! What it would write is said by the question before it, which lies over this screen. The
+//! surprise: while it runs, the figures of the moment are shown and not believed; only what a
+//! planned look found is called settled.
 
 use ratatui::text::{Line, Span};
 
@@ -30,13 +32,26 @@ const BETWEEN: usize = 3;
 const BESIDE_ROUNDS: usize = 55;
 
 pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
-    let Some((report, _)) = data.chosen() else { return no_target_page(data, "measure") };
+    let Some((report, _)) = data.chosen() else {
+        return no_target_page(data, "measure");
+    };
     let mut page = Page::default();
-    let view = LatencyTable { data, state, report, room: room.columns };
+    let view = LatencyTable {
+        data,
+        state,
+        report,
+        room: room.columns,
+    };
     match (&data.activity, data.measurement()) {
-        (Activity::Probing { target, progress, cancelled, .. }, _)
-            if Some(target) == data.focus.target.as_ref() =>
-        {
+        (
+            Activity::Probing {
+                target,
+                progress,
+                cancelled,
+                ..
+            },
+            _,
+        ) if Some(target) == data.focus.target.as_ref() => {
             view.running(&mut page, progress.as_deref(), *cancelled);
         }
         (_, Some(measurement)) => view.done(&mut page, measurement),
@@ -55,8 +70,16 @@ struct LatencyTable<'a> {
 impl LatencyTable<'_> {
     fn heading(&self, page: &mut Page, aside: &str) {
         const BEFORE: &str = "Probe of ";
-        let name = self.data.focus.target.as_ref().map(crate::facts::Subject::name).unwrap_or_default();
-        let taken = text::width(BEFORE).saturating_add(text::width(aside)).saturating_add(3);
+        let name = self
+            .data
+            .focus
+            .target
+            .as_ref()
+            .map(crate::facts::Subject::name)
+            .unwrap_or_default();
+        let taken = text::width(BEFORE)
+            .saturating_add(text::width(aside))
+            .saturating_add(3);
         let name = text::fit_middle(name, self.room.saturating_sub(taken).max(12));
         page.heading(self.data.theme, &format!("{BEFORE}{name}"), aside);
     }
@@ -72,7 +95,8 @@ impl LatencyTable<'_> {
         details.gap();
         match self.data.measurable() {
             Ok(()) => {
-                details.paragraph("p says what would be written, where, and for how long, and asks.");
+                details
+                    .paragraph("p says what would be written, where, and for how long, and asks.");
                 details.gap();
                 details.paragraph(
                     "Then commits are made as the server makes them, with each of its methods in turn, round by \
@@ -87,8 +111,11 @@ impl LatencyTable<'_> {
 
     /// Why the last probe of this target came to nothing, if it did.
     fn failure(&self, details: &mut Details) {
-        let ended =
-            self.data.ended.as_ref().filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
+        let ended = self
+            .data
+            .ended
+            .as_ref()
+            .filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
         if let Some(why) = ended.and_then(|ended| ended.failed.as_deref()) {
             details.gap();
             details.paragraph(why);
@@ -96,8 +123,13 @@ impl LatencyTable<'_> {
     }
 
     fn running(&self, page: &mut Page, progress: Option<&Progress>, cancelled: bool) {
-        let Some(progress) = progress else { return self.heading(page, "starting") };
-        self.heading(page, &format!("{}, {}", progress.phase.words(), progress.how_far()));
+        let Some(progress) = progress else {
+            return self.heading(page, "starting");
+        };
+        self.heading(
+            page,
+            &format!("{}, {}", progress.phase.words(), progress.how_far()),
+        );
         let says = match progress.so_far_in_words() {
             _ if cancelled => "cancelling; the results so far are kept".to_owned(),
             Some(says) => says,
@@ -110,7 +142,9 @@ impl LatencyTable<'_> {
             details.gap();
         }
         page.text(details.lines);
-        let Some(measurement) = &progress.so_far else { return };
+        let Some(measurement) = &progress.so_far else {
+            return;
+        };
         self.figures(page, measurement, &progress.histogram);
         let mut details = self.details();
         details.gap();
@@ -122,7 +156,13 @@ impl LatencyTable<'_> {
 
     fn done(&self, page: &mut Page, measurement: &Measurement) {
         let (rounds, seconds) = (measurement.rounds, measurement.seconds);
-        self.heading(page, &format!("measured {}: {rounds} rounds in {seconds:.1} s", measurement.when));
+        self.heading(
+            page,
+            &format!(
+                "measured {}: {rounds} rounds in {seconds:.1} s",
+                measurement.when
+            ),
+        );
         let mut details = self.details();
         let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
         details.paragraph(&sentence(measurement, in_force));
@@ -132,16 +172,30 @@ impl LatencyTable<'_> {
         page.text(details.lines);
         let ended = self.data.ended.as_ref();
         let ended = ended.filter(|ended| Some(&ended.target) == self.data.focus.target.as_ref());
-        self.figures(page, measurement, ended.map(|ended| ended.histogram.as_slice()).unwrap_or_default());
+        self.figures(
+            page,
+            measurement,
+            ended
+                .map(|ended| ended.histogram.as_slice())
+                .unwrap_or_default(),
+        );
     }
 
     fn figures(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
         let theme = self.data.theme;
         page.text(vec![Line::from(vec![
             Span::styled(PRICE, theme.style(TextRole::Heading)),
-            Span::styled(format!("   {}", measurement.basis()), theme.style(TextRole::Dim)),
+            Span::styled(
+                format!("   {}", measurement.basis()),
+                theme.style(TextRole::Dim),
+            ),
         ])]);
-        let rows = price::MethodTable { data: self.data, report: self.report, measurement, room: self.room };
+        let rows = price::MethodTable {
+            data: self.data,
+            report: self.report,
+            measurement,
+            room: self.room,
+        };
         rows.add(page, self.state, |_| Enter::Unfold);
         self.curves_and_times(page, measurement, histogram);
         page.text(self.tails(measurement));
@@ -153,12 +207,16 @@ impl LatencyTable<'_> {
         let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
         let wide = self.room.saturating_sub(BESIDE_ROUNDS).clamp(10, 40);
         let row = |(row, paced): (&MethodResult, &Latencies)| -> Vec<StyledText> {
-            let flushes =
-                row.flushes_per_commit.map_or_else(|| "-".to_owned(), |count| format!("{count:.2}"));
+            let flushes = row
+                .flushes_per_commit
+                .map_or_else(|| "-".to_owned(), |count| format!("{count:.2}"));
             let right = |said: String| (format!("{said:>8}"), plain);
             vec![
                 (row.method.name().to_owned(), plain),
-                (sparkline(&paced.rounds_us, wide), theme.style(TextRole::Accent)),
+                (
+                    sparkline(&paced.rounds_us, wide),
+                    theme.style(TextRole::Accent),
+                ),
                 right(micros(paced.p95_us)),
                 right(micros_or_dash(paced.p99_us)),
                 right(micros(paced.max_us)),
@@ -174,7 +232,9 @@ impl LatencyTable<'_> {
             head("max"),
             head("flush/op"),
         ]];
-        let measured = measurement.tried_of_server().filter_map(MethodResult::with_paced);
+        let measured = measurement
+            .tried_of_server()
+            .filter_map(MethodResult::with_paced);
         rows.extend(measured.map(row));
         let shape = [
             Column::keep(13),
@@ -189,8 +249,14 @@ impl LatencyTable<'_> {
         lines
     }
 
-    /// The share of commits done within a time, and how many took how long: side by side where there is room.
-    fn curves_and_times(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
+    /// The share of commits done within a time, and how many took how long: side by side where
+    /// there is room.
+    fn curves_and_times(
+        &self,
+        page: &mut Page,
+        measurement: &Measurement,
+        histogram: &[(f64, u64)],
+    ) {
         let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
         let (half, is_wide) = match self.room {
             WIDE.. => ((self.room - BETWEEN) / 2, true),
@@ -210,17 +276,31 @@ impl LatencyTable<'_> {
     }
 
     /// How often a commit with the default took how long.
-    fn times(&self, measurement: &Measurement, buckets: &[(f64, u64)], columns: usize) -> Vec<Line<'static>> {
+    fn times(
+        &self,
+        measurement: &Measurement,
+        buckets: &[(f64, u64)],
+        columns: usize,
+    ) -> Vec<Line<'static>> {
         let theme = self.data.theme;
         if buckets.is_empty() {
             return Vec::new();
         }
-        let all = buckets.iter().fold(0, |all: u64, (_, count)| all.saturating_add(*count));
-        let method = measurement.comparisons.first().map_or(measurement.best, |of| of.against).name();
+        let all = buckets
+            .iter()
+            .fold(0, |all: u64, (_, count)| all.saturating_add(*count));
+        let method = measurement
+            .comparisons
+            .first()
+            .map_or(measurement.best, |of| of.against)
+            .name();
         let aside = format!("   {} commits with {method}, by time", grouped(all));
         let mut lines = vec![Line::from(vec![
             Span::styled("Times", theme.style(TextRole::Heading)),
-            Span::styled(text::fit(&aside, columns.saturating_sub(5)), theme.style(TextRole::Dim)),
+            Span::styled(
+                text::fit(&aside, columns.saturating_sub(5)),
+                theme.style(TextRole::Dim),
+            ),
         ])];
         let drawn = histogram::chart(buckets, columns, HIGH).into_iter();
         lines.extend(drawn.map(|row| Line::styled(row, theme.style(TextRole::Accent))));

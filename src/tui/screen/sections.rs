@@ -1,4 +1,5 @@
-//! Sections of the report on a page: sentences as text, and whatever a rule says as a line that unfolds to its reasons.
+//! Sections of the report on a page: sentences as text, and whatever a rule says as a line that
+//! unfolds to its reasons.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,9 @@ use ratatui::text::Line;
 use super::details::Details;
 use crate::quote::Command;
 use crate::report::Report;
-use crate::report::telling::{About, Bullet, Bullets, Detail, Element, Instruction, Mark, Phrase, Section};
+use crate::report::telling::{
+    About, Bullet, Bullets, Detail, Element, Instruction, Mark, Phrase, Section,
+};
 use crate::report::text::layer;
 use crate::rules::{Finding, Level, Outcome};
 use crate::tui::data::Data;
@@ -52,7 +55,9 @@ impl Item<'_> {
     /// The commands that do it.
     pub fn copy(&self) -> Vec<Command> {
         let commands = self.beneath.iter().find_map(|detail| {
-            let Detail::Commands(_, commands) = detail else { return None };
+            let Detail::Commands(_, commands) = detail else {
+                return None;
+            };
             Some(commands.clone())
         });
         commands.unwrap_or_default()
@@ -83,13 +88,22 @@ impl SectionView<'_> {
         if !section.heading.is_empty() {
             let mut rows = text::wrap(&section.heading.to_string(), self.room).into_iter();
             page.heading(theme, &rows.next().unwrap_or_default(), "");
-            page.text(rows.map(|row| Line::styled(row, theme.style(TextRole::Heading))).collect());
+            page.text(
+                rows.map(|row| Line::styled(row, theme.style(TextRole::Heading)))
+                    .collect(),
+            );
         }
         for element in &section.elements {
-            let cells = |row: Vec<String>| row.into_iter().map(|cell| (cell, theme.style(TextRole::Plain)));
+            let cells = |row: Vec<String>| {
+                row.into_iter()
+                    .map(|cell| (cell, theme.style(TextRole::Plain)))
+            };
             let table = |rows: Vec<Vec<StyledText>>| {
                 let shape = vec![Column::wrap(8); rows.first().map_or(0, Vec::len)];
-                columns::wrapped(&rows, &shape, self.room).into_iter().flatten().collect()
+                columns::wrapped(&rows, &shape, self.room)
+                    .into_iter()
+                    .flatten()
+                    .collect()
             };
             match element {
                 Element::Sentence(says) => {
@@ -97,14 +111,21 @@ impl SectionView<'_> {
                     page.text(rows.into_iter().map(Line::raw).collect());
                 }
                 Element::Bullets(_) | Element::Instructions(_) => {
-                    page.blocks.extend(self.blocks(&self.items(section, element)));
+                    page.blocks
+                        .extend(self.blocks(&self.items(section, element)));
                 }
                 Element::Stack(layers) => {
-                    page.text(table(layers.iter().map(|one| cells(layer(one)).collect()).collect()));
+                    page.text(table(
+                        layers
+                            .iter()
+                            .map(|one| cells(layer(one)).collect())
+                            .collect(),
+                    ));
                 }
                 Element::Grid(grid) => {
-                    let row =
-                        |row: &Vec<Phrase>| cells(row.iter().map(ToString::to_string).collect()).collect();
+                    let row = |row: &Vec<Phrase>| {
+                        cells(row.iter().map(ToString::to_string).collect()).collect()
+                    };
                     page.text(table(grid.rows.iter().map(row).collect()));
                 }
             }
@@ -113,27 +134,38 @@ impl SectionView<'_> {
 
     /// What can be chosen in a section.
     pub fn all<'s>(&self, section: &'s Section) -> Vec<Item<'s>> {
-        section.elements.iter().flat_map(|element| self.items(section, element)).collect()
+        section
+            .elements
+            .iter()
+            .flat_map(|element| self.items(section, element))
+            .collect()
     }
 
     fn items<'s>(&self, section: &Section, element: &'s Element) -> Vec<Item<'s>> {
         match element {
-            Element::Bullets(Bullets { bullets, .. }) => {
-                bullets.iter().map(|one| self.bullet(section, one)).collect()
-            }
+            Element::Bullets(Bullets { bullets, .. }) => bullets
+                .iter()
+                .map(|one| self.bullet(section, one))
+                .collect(),
             Element::Instructions(steps) => steps.iter().map(|one| self.instruction(one)).collect(),
             Element::Sentence(_) | Element::Grid(_) | Element::Stack(_) => Vec::new(),
         }
     }
 
     fn bullet<'s>(&self, section: &Section, bullet: &'s Bullet) -> Item<'s> {
-        let (plain, dim) = (self.data.theme.style(TextRole::Plain), self.data.theme.style(TextRole::Dim));
+        let (plain, dim) = (
+            self.data.theme.style(TextRole::Plain),
+            self.data.theme.style(TextRole::Dim),
+        );
         let mark = |at: usize| {
             let style = |mark: &Mark| match mark {
                 Mark::Level(level, _) => self.data.theme.level(*level),
                 _ => self.data.theme.tone(mark.tone()),
             };
-            bullet.marks.get(at).map_or((String::new(), plain), |mark| (mark.words(), style(mark)))
+            bullet
+                .marks
+                .get(at)
+                .map_or((String::new(), plain), |mark| (mark.words(), style(mark)))
         };
         let of = match &bullet.about.subject {
             Some(subject) if !bullet.of.is_empty() => words::subject(subject),
@@ -157,16 +189,36 @@ impl SectionView<'_> {
             (says, plain),
             (bullet.aside.to_string(), dim),
         ];
-        Item { key, level, cells, about: &bullet.about, beneath: &bullet.beneath, brief }
+        Item {
+            key,
+            level,
+            cells,
+            about: &bullet.about,
+            beneath: &bullet.beneath,
+            brief,
+        }
     }
 
     fn instruction<'s>(&self, step: &'s Instruction) -> Item<'s> {
-        let (plain, dim) = (self.data.theme.style(TextRole::Plain), self.data.theme.style(TextRole::Dim));
+        let (plain, dim) = (
+            self.data.theme.style(TextRole::Plain),
+            self.data.theme.style(TextRole::Dim),
+        );
         let cells = [
-            (step.level.word().to_owned(), self.data.theme.level(step.level)),
+            (
+                step.level.word().to_owned(),
+                self.data.theme.level(step.level),
+            ),
             (String::new(), plain),
             (step.setting.to_owned(), plain),
-            (step.about.subject.as_ref().map(words::subject).unwrap_or_default(), plain),
+            (
+                step.about
+                    .subject
+                    .as_ref()
+                    .map(words::subject)
+                    .unwrap_or_default(),
+                plain,
+            ),
             (step.change.clone(), plain),
             (step.takes.to_owned(), dim),
         ];
@@ -183,14 +235,18 @@ impl SectionView<'_> {
     /// The items beneath each other, with what stands beneath those that are unfolded.
     pub fn blocks(&self, items: &[Item<'_>]) -> Vec<Block> {
         let rows: Vec<Vec<StyledText>> = items.iter().map(|item| item.cells.to_vec()).collect();
-        let rows = columns::wrapped(&rows, &SHAPE, self.room).into_iter().zip(items);
+        let rows = columns::wrapped(&rows, &SHAPE, self.room)
+            .into_iter()
+            .zip(items);
         let block = |(mut lines, item): (Vec<Line<'static>>, &Item<'_>)| {
             let is_bare = item.about.rules.is_empty();
             if is_bare || self.state.is_unfolded(&item.key) {
                 lines.extend(self.beneath(item));
             }
             let mut block = match (is_bare, &item.about.fact) {
-                (false, _) => Block::item(item.key.clone(), Enter::Unfold, lines).amiss(item.is_amiss()),
+                (false, _) => {
+                    Block::item(item.key.clone(), Enter::Unfold, lines).amiss(item.is_amiss())
+                }
                 (true, Some(_)) => Block::item(item.key.clone(), Enter::Nothing, lines),
                 (true, None) => Block::text(lines),
             };
@@ -221,15 +277,21 @@ impl SectionView<'_> {
     /// The findings that say it: those about just this, else those about the target.
     fn findings(&self, about: &About) -> Vec<(&Report, &Finding)> {
         let of_rules = self.reports.iter().flat_map(|report| {
-            let holds =
-                |one: &&Finding| about.rules.contains(&one.rule) && one.outcome != Outcome::DoesNotApply;
-            report.findings.iter().filter(holds).map(|finding| (*report, finding))
+            let holds = |one: &&Finding| {
+                about.rules.contains(&one.rule) && one.outcome != Outcome::DoesNotApply
+            };
+            report
+                .findings
+                .iter()
+                .filter(holds)
+                .map(|finding| (*report, finding))
         });
         let (exact, others): (Vec<_>, Vec<_>) =
             of_rules.partition(|(_, finding)| about.subject.as_ref() == Some(&finding.subject));
         let mut found = if exact.is_empty() { others } else { exact };
         found.retain(|(_, finding)| {
-            about.subject.as_ref() == Some(&finding.subject) || self.data.focus.concerns(&finding.subject)
+            about.subject.as_ref() == Some(&finding.subject)
+                || self.data.focus.concerns(&finding.subject)
         });
         let mut seen = BTreeSet::new();
         found.retain(|(_, finding)| seen.insert((&finding.rule, &finding.subject)));

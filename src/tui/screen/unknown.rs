@@ -1,6 +1,8 @@
-//! What is not known, each with the key that would settle it: a probe, what root would see, or a word of the user's own.
+//! What is not known, each with the key that would settle it: a probe, what root would see, or a
+//! word of the user's own.
 //!
-//! What is stated by hand is shown as *stated* and stays beside the machine as it is ([`super::what_if`]).
+//! What is stated by hand is shown as *stated* and stays beside the machine as it is
+//! ([`super::what_if`]).
 
 use super::details::Details;
 use super::rest::{MOST, rest};
@@ -20,14 +22,29 @@ use crate::tui::words;
 const NAMED: usize = 8;
 
 /// Adds the facts that would settle something, at most so many by name.
-pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, room: usize, most: usize) {
+pub fn add(
+    page: &mut Page,
+    data: &Data,
+    report: &Report,
+    state: &PageState,
+    room: usize,
+    most: usize,
+) {
     let (theme, needs) = (data.theme, &data.focus.needs);
     if needs.is_empty() {
         return;
     }
     let all = told::count(needs.len(), "fact");
-    page.heading(theme, "Not known", &format!("{all} that would decide a rule"));
-    let view = RemedyList { data, report, theme };
+    page.heading(
+        theme,
+        "Not known",
+        &format!("{all} that would decide a rule"),
+    );
+    let view = RemedyList {
+        data,
+        report,
+        theme,
+    };
     let shown = needs.iter().take(most);
     let rows: Vec<Vec<StyledText>> = shown.clone().map(|(need, _)| view.cells(need)).collect();
     let shape = [Column::keep(6), Column::keep(16), Column::wrap(28)];
@@ -53,13 +70,27 @@ fn key(need: &Need) -> String {
 
 /// Whether any of them is unfolded.
 pub fn is_open(data: &Data, state: &PageState) -> bool {
-    data.focus.needs.iter().take(MOST).any(|(need, _)| state.is_unfolded(&key(need)))
+    data.focus
+        .needs
+        .iter()
+        .take(MOST)
+        .any(|(need, _)| state.is_unfolded(&key(need)))
 }
 
 /// How many facts would settle something, and what would tell most of them.
 pub fn in_short(data: &Data, report: &Report) -> String {
-    let needs: Vec<Need> = data.focus.needs.iter().map(|(need, _)| need.clone()).collect();
-    let all = || format!("{} that would decide a rule", told::count(needs.len(), "fact"));
+    let needs: Vec<Need> = data
+        .focus
+        .needs
+        .iter()
+        .map(|(need, _)| need.clone())
+        .collect();
+    let all = || {
+        format!(
+            "{} that would decide a rule",
+            told::count(needs.len(), "fact")
+        )
+    };
     unknown::in_short(report, &needs).unwrap_or_else(all)
 }
 
@@ -74,7 +105,9 @@ impl RemedyList<'_> {
     fn cells(&self, need: &Need) -> Vec<StyledText> {
         let plain = self.theme.style(TextRole::Plain);
         let remedy = match &need.remedy {
-            Some(Remedy::RunProbe) if self.data.measurable().is_ok() => " → p runs the probe".to_owned(),
+            Some(Remedy::RunProbe) if self.data.measurable().is_ok() => {
+                " → p runs the probe".to_owned()
+            }
             Some(remedy) => format!(" → {remedy}"),
             None => String::new(),
         };
@@ -82,13 +115,19 @@ impl RemedyList<'_> {
             Some(said) => (format!("{said}{remedy}"), self.theme.style(TextRole::Doubt)),
             None => (format!("{}{remedy}", told::reason(need)), plain),
         };
-        vec![(words::subject(&need.subject), plain), (need.fact.clone(), plain), says]
+        vec![
+            (words::subject(&need.subject), plain),
+            (need.fact.clone(), plain),
+            says,
+        ]
     }
 
     /// What somebody says of it.
     fn stated(&self, need: &Need) -> Option<String> {
         let held = self.data.suppositions();
-        let one = held.iter().find(|one| one.subject == need.subject && one.fact == need.fact)?;
+        let one = held
+            .iter()
+            .find(|one| one.subject == need.subject && one.fact == need.fact)?;
         Some(format!("stated: {}", one.value))
     }
 
@@ -106,7 +145,8 @@ impl RemedyList<'_> {
         if need.remedy == Some(Remedy::RunProbe) && self.data.measurable().is_ok() {
             details.field("p", "plans the probe, says what it would write, and asks");
         }
-        if catalog::find(&need.fact).is_some_and(|key| may_suppose(self.report, &need.subject, key)) {
+        if catalog::find(&need.fact).is_some_and(|key| may_suppose(self.report, &need.subject, key))
+        {
             let says = "states it by hand: shown as stated, never enough for what can lose data";
             details.field("i", says);
         }
@@ -117,11 +157,24 @@ impl RemedyList<'_> {
         let subjects = self.data.focus.subjects();
         let rows = subjects.flat_map(|subject| self.report.facts.rows_of(subject));
         let helped = |reading: &Reading<_>| {
-            matches!(reading, Reading::Unknown { remedy: Some(Remedy::RunAsRoot), .. })
+            matches!(
+                reading,
+                Reading::Unknown {
+                    remedy: Some(Remedy::RunAsRoot),
+                    ..
+                }
+            )
         };
-        let mut names: Vec<&str> = rows.filter(|row| helped(row.reading)).map(|row| row.fact).collect();
+        let mut names: Vec<&str> = rows
+            .filter(|row| helped(row.reading))
+            .map(|row| row.fact)
+            .collect();
         let needs = self.data.focus.needs.iter().map(|(need, _)| need);
-        names.extend(needs.filter(|need| need.remedy == Some(Remedy::RunAsRoot)).map(|need| &*need.fact));
+        names.extend(
+            needs
+                .filter(|need| need.remedy == Some(Remedy::RunAsRoot))
+                .map(|need| &*need.fact),
+        );
         names.sort_unstable();
         names.dedup();
         first_of(&names, NAMED)

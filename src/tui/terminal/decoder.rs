@@ -1,5 +1,6 @@
-//! What a terminal sends, as keys, the mouse and pastes: ECMA-48 for the form of sequences, xterm's "ctlseqs" for their
-//! meaning. Any bytes are accepted, cut anywhere, and no more than a few kilobytes of them are kept.
+//! What a terminal sends, as keys, the mouse and pastes: ECMA-48 for the form of sequences, xterm's
+//! "ctlseqs" for their meaning. Any bytes are accepted, cut anywhere, and no more than a few
+//! kilobytes of them are kept.
 
 use std::str;
 use std::time::Duration;
@@ -19,7 +20,8 @@ const LONGEST: usize = 64;
 const PASTED: usize = 4_096;
 /// How long the rest of a sequence may take to arrive; then Escape was pressed alone.
 const SEQUENCE: Duration = Duration::from_millis(25);
-/// How long the rest of a paste may take to arrive behind its only Ctrl-C; then the key was pressed and the paste has no end.
+/// How long the rest of a paste may take to arrive behind its only Ctrl-C; then the key was pressed
+/// and the paste has no end.
 const PASTE: Duration = Duration::from_millis(150);
 
 /// Reads what arrives, piece by piece.
@@ -56,11 +58,15 @@ impl Decoder {
             let used = if let Some(paste) = &mut self.paste {
                 let (used, ended) = paste.take(rest);
                 if ended && let Some(paste) = self.paste.take() {
-                    msgs.push(Msg::Paste(String::from_utf8_lossy(&paste.text).into_owned()));
+                    msgs.push(Msg::Paste(
+                        String::from_utf8_lossy(&paste.text).into_owned(),
+                    ));
                 }
                 used
             } else {
-                let Some((used, sequence)) = first(rest) else { break };
+                let Some((used, sequence)) = first(rest) else {
+                    break;
+                };
                 match sequence {
                     Sequence::Nothing => {}
                     Sequence::Event(msg) => msgs.push(msg),
@@ -114,19 +120,26 @@ impl Decoder {
 impl Paste {
     /// Takes what belongs to it; returns how many bytes that are, and whether it has ended.
     fn take(&mut self, bytes: &[u8]) -> (usize, bool) {
-        let end = bytes.windows(PASTE_ENDS.len()).position(|window| window == PASTE_ENDS);
+        let end = bytes
+            .windows(PASTE_ENDS.len())
+            .position(|window| window == PASTE_ENDS);
         let length = end.unwrap_or_else(|| {
             // Its end may have begun to arrive.
-            let begun = (1..PASTE_ENDS.len())
-                .rev()
-                .find(|begun| PASTE_ENDS.get(..*begun).is_some_and(|begin| bytes.ends_with(begin)));
+            let begun = (1..PASTE_ENDS.len()).rev().find(|begun| {
+                PASTE_ENDS
+                    .get(..*begun)
+                    .is_some_and(|begin| bytes.ends_with(begin))
+            });
             bytes.len().saturating_sub(begun.unwrap_or(0))
         });
         let text = bytes.get(..length).unwrap_or_default();
         let room = PASTED.saturating_sub(self.text.len());
         self.text.extend(text.iter().take(room));
-        self.interrupts =
-            self.interrupts.saturating_add(text.iter().map(|byte| usize::from(*byte == INTERRUPT)).sum());
+        self.interrupts = self.interrupts.saturating_add(
+            text.iter()
+                .map(|byte| usize::from(*byte == INTERRUPT))
+                .sum(),
+        );
         self.last = text.last().copied().unwrap_or(self.last);
         match end {
             Some(_) => (length.saturating_add(PASTE_ENDS.len()), true),
@@ -140,7 +153,8 @@ impl Paste {
     }
 }
 
-/// The first of what is in these bytes, and how many it takes; `None` where more must arrive to tell.
+/// The first of what is in these bytes, and how many it takes; `None` where more must arrive to
+/// tell.
 fn first(bytes: &[u8]) -> Option<(usize, Sequence)> {
     match bytes {
         [] | [ESC] | [ESC, b'O'] => None,
@@ -176,7 +190,14 @@ fn control(rest: &[u8]) -> Option<(usize, Sequence)> {
     let (parameters, last) = (rest.get(..end)?, *rest.get(end)?);
     if !(0x40..=0x7e).contains(&last) {
         // It was cut short by something else.
-        return Some((end, if end == 0 { named("esc") } else { Sequence::Nothing }));
+        return Some((
+            end,
+            if end == 0 {
+                named("esc")
+            } else {
+                Sequence::Nothing
+            },
+        ));
     }
     Some((end.saturating_add(1), meaning(parameters, last)))
 }
@@ -184,8 +205,12 @@ fn control(rest: &[u8]) -> Option<(usize, Sequence)> {
 /// The meaning of a control sequence by its parameters and its last byte.
 fn meaning(parameters: &[u8], last: u8) -> Sequence {
     let parameters = str::from_utf8(parameters).unwrap_or_default();
-    let (private, parameters) = parameters.strip_prefix('<').map_or((false, parameters), |rest| (true, rest));
-    let mut numbers = parameters.split(';').map(|number| number.split(':').next()?.parse::<u32>().ok());
+    let (private, parameters) = parameters
+        .strip_prefix('<')
+        .map_or((false, parameters), |rest| (true, rest));
+    let mut numbers = parameters
+        .split(';')
+        .map(|number| number.split(':').next()?.parse::<u32>().ok());
     let [first, second, third] = [(); 3].map(|()| numbers.next().flatten());
     if private {
         return match (last, first, second, third) {
@@ -210,7 +235,11 @@ fn meaning(parameters: &[u8], last: u8) -> Sequence {
         (b'u', _) => return modified(first, second),
         _ => return Sequence::Nothing,
     };
-    if has_modifier(second, 2) { Sequence::Nothing } else { named(key) }
+    if has_modifier(second, 2) {
+        Sequence::Nothing
+    } else {
+        named(key)
+    }
 }
 
 /// Whether a modifier is among those of a parameter: 2 is Alt, 4 is Control.
@@ -220,7 +249,9 @@ fn has_modifier(parameter: Option<u32>, modifier: u32) -> bool {
 
 /// A key by the number of its character.
 fn modified(code: Option<u32>, modifiers: Option<u32>) -> Sequence {
-    let Some(c) = code.and_then(char::from_u32) else { return Sequence::Nothing };
+    let Some(c) = code.and_then(char::from_u32) else {
+        return Sequence::Nothing;
+    };
     if has_modifier(modifiers, 2) {
         return Sequence::Nothing;
     }
@@ -325,25 +356,40 @@ mod tests {
     fn bytes_are_keys_the_mouse_and_pastes() {
         for (bytes, expected) in [
             ("G äデ", "G space ä デ"),
-            ("\x03\x1a\r\n\t\x7f\x15\0", "ctrl-c ctrl-z enter ctrl-j tab backspace ctrl-u"),
+            (
+                "\x03\x1a\r\n\t\x7f\x15\0",
+                "ctrl-c ctrl-z enter ctrl-j tab backspace ctrl-u",
+            ),
             ("\x1b", "esc"),
             ("\x1b\x1b", "esc esc"),
-            ("\x1b[A\x1b[B\x1b[C\x1b[D\x1bOA\x1bOH", "up down right left up home"),
+            (
+                "\x1b[A\x1b[B\x1b[C\x1b[D\x1bOA\x1bOH",
+                "up down right left up home",
+            ),
             (
                 "\x1b[H\x1b[F\x1b[1~\x1b[8~\x1b[3~\x1b[5~\x1b[6~\x1b[Z",
                 "home end home end delete pgup pgdn backtab",
             ),
             ("\x1b[1;5D\x1b[1;2A", "left up"),
             // Escape and a key in one piece, and what Alt is pressed for.
-            ("\x1bx\x1b\x03\x1b\r\x1b]", "esc x esc ctrl-c esc enter esc ]"),
+            (
+                "\x1bx\x1b\x03\x1b\r\x1b]",
+                "esc x esc ctrl-c esc enter esc ]",
+            ),
             ("\x1b[1;3D\x1b\x7f\x1b\t", ""),
             ("\x1bOx\x1bO", "esc O x esc O"),
-            ("\x1b[99;5u\x1b[27;5;99~\x1b[97u\x1b[13u", "ctrl-c ctrl-c a enter"),
+            (
+                "\x1b[99;5u\x1b[27;5;99~\x1b[97u\x1b[13u",
+                "ctrl-c ctrl-c a enter",
+            ),
             (
                 "\x1b[<0;3;4M\x1b[<0;3;4m\x1b[<64;1;1M\x1b[<65;1;1M\x1b[<35;4;4M",
                 "Click@2,3 WheelUp@0,0 WheelDown@0,0",
             ),
-            ("\x1b[<4;300;70000M\x1b[<0;0;0M", "Click@299,65535 Click@0,0"),
+            (
+                "\x1b[<4;300;70000M\x1b[<0;0;0M",
+                "Click@299,65535 Click@0,0",
+            ),
             ("\x1b[M !!j", "Click@0,0 j"),
             ("\x1b[[Aj\x1b[I\x1b[?1;2c\x1b[999;999;999~", "j"),
             ("\x1b[12\x03j", "ctrl-c j"),
@@ -353,7 +399,11 @@ mod tests {
         ] {
             assert_eq!(decoded(bytes.as_bytes()), expected, "{bytes:?}");
         }
-        assert_eq!(decoded(b"a\xff\xfeb\xe3\x83"), "a b", "what is no UTF-8 is no key");
+        assert_eq!(
+            decoded(b"a\xff\xfeb\xe3\x83"),
+            "a b",
+            "what is no UTF-8 is no key"
+        );
     }
 
     #[test]
@@ -373,12 +423,20 @@ mod tests {
                 assert_eq!(names(&decoder.decode(&[b'1'; 4_096])), "");
                 assert!(decoder.held.len() <= LONGEST, "{}", decoder.held.len());
             }
-            assert!(decoder.paste.as_ref().is_none_or(|paste| paste.text.len() <= PASTED));
+            assert!(
+                decoder
+                    .paste
+                    .as_ref()
+                    .is_none_or(|paste| paste.text.len() <= PASTED)
+            );
             if begin == "\x1b[" {
                 assert_eq!(names(&decoder.decode(b"~j")), "j");
             }
         }
-        assert_eq!(names(&decoder.decode(b"\x1b[201~j")), format!("<{}> j", "1".repeat(PASTED)));
+        assert_eq!(
+            names(&decoder.decode(b"\x1b[201~j")),
+            format!("<{}> j", "1".repeat(PASTED))
+        );
     }
 
     fn piece() -> impl Strategy<Value = Vec<u8>> {

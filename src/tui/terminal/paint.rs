@@ -1,7 +1,8 @@
-//! Writes the changes of a picture to the terminal, in sequences that every terminal with a cursor knows (ECMA-48).
+//! Writes the changes of a picture to the terminal, in sequences that every terminal with a cursor
+//! knows (ECMA-48).
 //!
-//! Colours are the numbers 31 to 36. crossterm writes them as `38;5;N`, which a terminal of sixteen colours takes for
-//! blinking.
+//! Colours are the numbers 31 to 36. crossterm writes them as `38;5;N`, which a terminal of sixteen
+//! colours takes for blinking.
 
 use std::io::{self, Write};
 
@@ -39,7 +40,11 @@ pub fn changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Res
         // The position of the cursor after the last column depends on the terminal.
         cursor = Some((x.saturating_add(wide), y)).filter(|(x, _)| *x < after.area.width);
     }
-    if style.is_none() { Ok(()) } else { out.write_all(b"\x1b[0m") }
+    if style.is_none() {
+        Ok(())
+    } else {
+        out.write_all(b"\x1b[0m")
+    }
 }
 
 /// Writes the sequence for the style of a cell, whatever the previous style.
@@ -51,7 +56,10 @@ fn begin_style(out: &mut impl Write, cell: &Cell) -> io::Result<()> {
         (Modifier::UNDERLINED, ";4"),
         (Modifier::REVERSED, ";7"),
     ];
-    for (_, number) in modifiers.iter().filter(|(one, _)| cell.modifier.contains(*one)) {
+    for (_, number) in modifiers
+        .iter()
+        .filter(|(one, _)| cell.modifier.contains(*one))
+    {
         out.write_all(number.as_bytes())?;
     }
     out.write_all(match cell.fg {
@@ -79,12 +87,16 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// A collector that forgot to escape neither controls the terminal nor moves what stands behind it.
+    /// A collector that forgot to escape neither controls the terminal nor moves what stands behind
+    /// it.
     #[test]
     fn what_is_treacherous_takes_the_columns_of_its_cell() {
         let mut one = Buffer::empty(Rect::new(0, 0, 8, 1));
         let blank = one.clone();
-        for (x, symbol) in ["a", "\u{a0}", "b", "\u{202e}", "c", "\u{3000}"].into_iter().enumerate() {
+        for (x, symbol) in ["a", "\u{a0}", "b", "\u{202e}", "c", "\u{3000}"]
+            .into_iter()
+            .enumerate()
+        {
             one[(u16::try_from(x).unwrap(), 0)].set_symbol(symbol);
         }
         let drawn = written(&blank, &one);
@@ -100,14 +112,30 @@ mod tests {
     fn only_what_changed_is_written_in_the_colours_that_all_terminals_know() {
         let blank = Buffer::empty(Rect::new(0, 0, 8, 2));
         let mut one = blank.clone();
-        one.set_string(1, 0, "ab", Style::new().fg(Color::Cyan).add_modifier(Modifier::BOLD));
+        one.set_string(
+            1,
+            0,
+            "ab",
+            Style::new().fg(Color::Cyan).add_modifier(Modifier::BOLD),
+        );
         one.set_string(3, 0, "c", Style::new());
-        assert_eq!(written(&blank, &one), "\x1b[1;2H\x1b[0;1;36mab\x1b[0mc\x1b[0m");
+        assert_eq!(
+            written(&blank, &one),
+            "\x1b[1;2H\x1b[0;1;36mab\x1b[0mc\x1b[0m"
+        );
         assert_eq!(written(&one, &one), "");
         let mut two = one.clone();
-        two.set_string(2, 0, "デx", Style::new().fg(Color::Red).remove_modifier(Modifier::BOLD));
+        two.set_string(
+            2,
+            0,
+            "デx",
+            Style::new().fg(Color::Red).remove_modifier(Modifier::BOLD),
+        );
         two.set_string(7, 0, "y", Style::new());
         two.set_string(0, 1, "z", Style::new());
-        assert_eq!(written(&one, &two), "\x1b[1;3H\x1b[0;31mデx\x1b[1;8H\x1b[0my\x1b[2;1Hz\x1b[0m");
+        assert_eq!(
+            written(&one, &two),
+            "\x1b[1;3H\x1b[0;31mデx\x1b[1;8H\x1b[0my\x1b[2;1Hz\x1b[0m"
+        );
     }
 }

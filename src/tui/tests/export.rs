@@ -16,7 +16,9 @@ use crate::tui::update::update;
 
 /// The job that these effects start, and nothing else.
 fn started(effects: &[SideEffect]) -> (JobId, Job) {
-    let [SideEffect::Start(id, job)] = effects else { panic!("{effects:?}") };
+    let [SideEffect::Start(id, job)] = effects else {
+        panic!("{effects:?}")
+    };
     (*id, job.clone())
 }
 
@@ -38,7 +40,11 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
     for screen in ScreenId::ALL {
         let mut model = with(at_risk(), (80, 24), RICH);
         press(&mut model, screen.digit());
-        assert_eq!(press(&mut model, "e"), [], "nothing is made before it is asked for");
+        assert_eq!(
+            press(&mut model, "e"),
+            [],
+            "nothing is made before it is asked for"
+        );
         assert_eq!(model.screen, ScreenId::Export);
         let (id, job) = started(&press(&mut model, "j enter"));
         assert_eq!(job, Job::Document(Format::Json));
@@ -46,8 +52,18 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
         assert_eq!(press(&mut model, "G enter"), [], "one after the other");
         let (next, job) = started(&done(&mut model, id, JobResult::Document("{\n}\n".into())));
         assert_eq!(job, Job::Document(Format::ALL[Format::ALL.len() - 1]));
-        assert_eq!(done(&mut model, next, JobResult::Failed("this is a bug in walwise".to_owned())), []);
-        let failed = model.data.export.document(Format::ALL[Format::ALL.len() - 1]);
+        assert_eq!(
+            done(
+                &mut model,
+                next,
+                JobResult::Failed("this is a bug in walwise".to_owned())
+            ),
+            []
+        );
+        let failed = model
+            .data
+            .export
+            .document(Format::ALL[Format::ALL.len() - 1]);
         assert!(failed.is_some_and(|made| made.is_err_and(|why| why.contains("this is a bug"))));
         press(&mut model, "home");
         assert!(shown(&model).contains("2 lines"), "{}", shown(&model));
@@ -60,13 +76,21 @@ fn a_fresher_report_is_another_document() {
     assert!(shown(&model).contains("as text"), "{}", shown(&model));
     press(&mut model, "r");
     let job = model.data.activity.job().unwrap();
-    let (id, again) = started(&done(&mut model, job, JobResult::Report(Box::new(at_risk()))));
+    let (id, again) = started(&done(
+        &mut model,
+        job,
+        JobResult::Report(Box::new(at_risk())),
+    ));
     assert_eq!(again, Job::Document(Format::Text));
     assert!(!shown(&model).contains("as text"));
     // Overtaken while it was made: it is of the old report.
     press(&mut model, "r");
     let job = model.data.activity.job().unwrap();
-    let (last, _) = started(&done(&mut model, job, JobResult::Report(Box::new(at_risk()))));
+    let (last, _) = started(&done(
+        &mut model,
+        job,
+        JobResult::Report(Box::new(at_risk())),
+    ));
     done(&mut model, id, JobResult::Document("old".into()));
     assert!(!shown(&model).contains("old"));
     done(&mut model, last, JobResult::Document("new".into()));
@@ -87,50 +111,109 @@ fn what_was_shown_is_what_is_saved() {
         replace: false,
     };
     assert_eq!(job, Job::Save(save.clone()));
-    done(&mut model, id, JobResult::Saved(Saved::Exists("/root/a C.txt".to_owned())));
-    assert!(shown(&model).contains("/root/a C.txt exists. Replace it?"), "{}", shown(&model));
+    done(
+        &mut model,
+        id,
+        JobResult::Saved(Saved::Exists("/root/a C.txt".to_owned())),
+    );
+    assert!(
+        shown(&model).contains("/root/a C.txt exists. Replace it?"),
+        "{}",
+        shown(&model)
+    );
     assert_eq!(press(&mut model, "enter x"), [], "only y replaces");
     press(&mut model, "n");
-    assert!(shown(&model).contains("/root/a C.txt"), "the name is kept: {}", shown(&model));
+    assert!(
+        shown(&model).contains("/root/a C.txt"),
+        "the name is kept: {}",
+        shown(&model)
+    );
     let (id, _) = started(&press(&mut model, "enter"));
-    done(&mut model, id, JobResult::Saved(Saved::Exists("/root/a C.txt".to_owned())));
+    done(
+        &mut model,
+        id,
+        JobResult::Saved(Saved::Exists("/root/a C.txt".to_owned())),
+    );
     let (id, job) = started(&press(&mut model, "y"));
-    assert_eq!(job, Job::Save(Save { replace: true, ..save }));
-    done(&mut model, id, JobResult::Saved(Saved::At("/root/a C.txt".to_owned())));
+    assert_eq!(
+        job,
+        Job::Save(Save {
+            replace: true,
+            ..save
+        })
+    );
+    done(
+        &mut model,
+        id,
+        JobResult::Saved(Saved::At("/root/a C.txt".to_owned())),
+    );
     assert!(model.overlay.is_none());
     press(&mut model, "j");
     press(&mut model, "k enter");
-    assert!(shown(&model).contains("saved: /root/a C.txt"), "it stays on the screen: {}", shown(&model));
+    assert!(
+        shown(&model).contains("saved: /root/a C.txt"),
+        "it stays on the screen: {}",
+        shown(&model)
+    );
 }
 
 #[test]
 fn what_was_not_shown_is_saved_too_and_nothing_before_it_was_answered() {
     let mut model = with(two_targets(), (80, 24), RICH);
     assert_eq!(press(&mut model, "6 j j s"), []);
-    assert!(shown(&model).contains("walwise-db7.sh"), "{}", shown(&model));
+    assert!(
+        shown(&model).contains("walwise-db7.sh"),
+        "{}",
+        shown(&model)
+    );
     assert_eq!(press(&mut model, "esc"), []);
     assert!(model.overlay.is_none());
     let (_, job) = started(&press(&mut model, "s enter"));
-    assert!(matches!(job, Job::Save(Save { format: Format::Script, document: None, replace: false, .. })));
+    assert!(matches!(
+        job,
+        Job::Save(Save {
+            format: Format::Script,
+            document: None,
+            replace: false,
+            ..
+        })
+    ));
 }
 
 #[test]
 fn a_file_that_cannot_be_written_says_why_and_keeps_the_name() {
     let mut model = exporting((80, 24), RICH);
     let (id, _) = started(&press(&mut model, "s enter"));
-    done(&mut model, id, JobResult::Failed("cannot write /x/y: No such file or directory".to_owned()));
+    done(
+        &mut model,
+        id,
+        JobResult::Failed("cannot write /x/y: No such file or directory".to_owned()),
+    );
     let screen = shown(&model);
-    assert!(screen.contains("No such file") && screen.contains("walwise-db7-srv-pg-15-main.txt"), "{screen}");
+    assert!(
+        screen.contains("No such file") && screen.contains("walwise-db7-srv-pg-15-main.txt"),
+        "{screen}"
+    );
     let (id, _) = started(&press(&mut model, "backspace enter"));
     press(&mut model, "esc");
     for (result, said) in [
-        (JobResult::Failed("the disk is full".to_owned()), "not saved: the disk is full"),
-        (JobResult::Saved(Saved::Exists("/x".to_owned())), "not saved: /x exists"),
+        (
+            JobResult::Failed("the disk is full".to_owned()),
+            "not saved: the disk is full",
+        ),
+        (
+            JobResult::Saved(Saved::Exists("/x".to_owned())),
+            "not saved: /x exists",
+        ),
         (JobResult::Saved(Saved::At("/x".to_owned())), "saved: /x"),
     ] {
         let mut model = model.clone();
         done(&mut model, id, result);
-        assert!(model.overlay.is_none() && shown(&model).contains(said), "{}", shown(&model));
+        assert!(
+            model.overlay.is_none() && shown(&model).contains(said),
+            "{}",
+            shown(&model)
+        );
     }
 }
 
@@ -141,11 +224,23 @@ fn y_copies_the_document_that_is_shown() {
     assert!(shown(&model).contains("clipboard"), "{}", shown(&model));
     assert_eq!(press(&mut model, "end y"), [], "not made yet");
     let last = Format::ALL[Format::ALL.len() - 1].name();
-    assert!(shown(&model).contains(&format!("enter shows the {last} first")), "{}", shown(&model));
+    assert!(
+        shown(&model).contains(&format!("enter shows the {last} first")),
+        "{}",
+        shown(&model)
+    );
     let (id, _) = started(&press(&mut model, "enter"));
-    done(&mut model, id, JobResult::Document("x".repeat(80_000).into()));
+    done(
+        &mut model,
+        id,
+        JobResult::Document("x".repeat(80_000).into()),
+    );
     assert_eq!(press(&mut model, "y"), []);
-    assert!(shown(&model).contains("80 kB are more than terminals take; s saves it"), "{}", shown(&model));
+    assert!(
+        shown(&model).contains("80 kB are more than terminals take; s saves it"),
+        "{}",
+        shown(&model)
+    );
 }
 
 #[test]
@@ -170,7 +265,10 @@ fn exporting_goes_on_beside_a_probe() {
     let (id, _) = started(&press(&mut model, "6 s enter"));
     done(&mut model, id, JobResult::Saved(Saved::At("/x".to_owned())));
     assert!(model.data.activity.job().is_some(), "the probe goes on");
-    assert_eq!(model.data.focus.target, Some(Subject::target("/srv/pg/15/main")));
+    assert_eq!(
+        model.data.focus.target,
+        Some(Subject::target("/srv/pg/15/main"))
+    );
     assert!(!matches!(model.overlay, Some(Overlay::Save(_))));
 }
 

@@ -4,7 +4,9 @@ use super::{PLAIN, shown};
 use crate::report::Format;
 use crate::tui::data::Activity;
 use crate::tui::model::Model;
-use crate::tui::sample::{at_risk, begun, exporting, measured, press, two_targets, with, with_probe};
+use crate::tui::sample::{
+    at_risk, begun, exporting, measured, press, two_targets, with, with_probe,
+};
 use crate::tui::screen_id::ScreenId;
 
 /// Types a word letter by letter.
@@ -24,7 +26,10 @@ fn a_word_that_is_looked_for_is_typed_on_every_screen() {
         // Read as commands they would quit, measure, export and show other screens.
         find(&mut model, "qpew4");
         assert_eq!((model.exit, model.screen), (None, screen));
-        assert!(model.overlay.is_none() && model.data.activity == Activity::Idle, "{screen:?}");
+        assert!(
+            model.overlay.is_none() && model.data.activity == Activity::Idle,
+            "{screen:?}"
+        );
         let found = shown(&model);
         assert!(found.contains("/ qpew4_"), "{found}");
         assert!(found.contains("No matches."), "{found}");
@@ -38,10 +43,21 @@ fn what_is_found_stands_beneath_its_heading() {
     let mut model = with(at_risk(), (80, 24), PLAIN);
     find(&mut model, "noatime");
     let screen = shown(&model);
-    assert!(screen.contains("Fix first") && screen.contains("→ noatime"), "{screen}");
-    assert!(!screen.contains("AT RISK") && !screen.contains("Price of"), "{screen}");
+    assert!(
+        screen.contains("Fix first") && screen.contains("→ noatime"),
+        "{screen}"
+    );
+    assert!(
+        !screen.contains("AT RISK") && !screen.contains("Price of"),
+        "{screen}"
+    );
     press(&mut model, "enter enter");
-    assert_eq!(model.screen, ScreenId::Advice, "what was found is chosen: {}", shown(&model));
+    assert_eq!(
+        model.screen,
+        ScreenId::Advice,
+        "what was found is chosen: {}",
+        shown(&model)
+    );
     press(&mut model, "esc esc");
     assert!(shown(&model).contains("/ noatime"), "it was kept");
     // The heading says what all beneath it is about.
@@ -49,25 +65,45 @@ fn what_is_found_stands_beneath_its_heading() {
     press(&mut model, "4");
     find(&mut model, "undecided");
     let screen = shown(&model);
-    assert!(screen.contains("ext4.fast-commit") && !screen.contains("No change needed"), "{screen}");
+    assert!(
+        screen.contains("ext4.fast-commit") && !screen.contains("No change needed"),
+        "{screen}"
+    );
 }
 
 #[test]
 fn nothing_is_looked_for_before_the_machine_was_read() {
     let mut model = begun((80, 24), PLAIN);
     find(&mut model, "word");
-    assert!(shown(&model).contains("reading this machine"), "{}", shown(&model));
+    assert!(
+        shown(&model).contains("reading this machine"),
+        "{}",
+        shown(&model)
+    );
 }
 
 #[test]
 fn of_a_document_the_lines_with_the_words_are_shown() {
     let mut model = exporting((80, 24), PLAIN);
-    let all = model.data.export.document(Format::Text).unwrap().unwrap().clone();
+    let all = model
+        .data
+        .export
+        .document(Format::Text)
+        .unwrap()
+        .unwrap()
+        .clone();
     let word = all.text.split_whitespace().next().unwrap().to_owned();
     find(&mut model, &word);
     let screen = shown(&model);
-    assert!(screen.contains("of these, those with the words"), "{screen}");
-    assert!(all.text.lines().any(|line| !line.contains(&word)), "{}", all.text);
+    assert!(
+        screen.contains("of these, those with the words"),
+        "{screen}"
+    );
+    assert!(
+        all.text.lines().any(|line| !line.contains(&word)),
+        "{}",
+        all.text
+    );
     for line in all.text.lines().filter(|line| !line.trim().is_empty()) {
         assert_eq!(
             screen.contains(line.trim()),
@@ -92,7 +128,11 @@ fn a_list_that_is_found_in_by_typing_takes_the_key_that_begins_it_elsewhere_for_
         press(&mut model, keys);
         let before = shown(&model);
         press(&mut model, "/");
-        assert!(before.contains(found) && shown(&model) == before, "{}", shown(&model));
+        assert!(
+            before.contains(found) && shown(&model) == before,
+            "{}",
+            shown(&model)
+        );
         press(&mut model, "r e / a");
         assert!(shown(&model).contains("/ re/a_"), "{}", shown(&model));
     }

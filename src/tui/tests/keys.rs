@@ -16,20 +16,36 @@ fn keys_are_unique_and_the_ways_out_exist() {
     for (name, model) in states((80, 24), RICH) {
         let commands = command::commands(&model, &model.view());
         let mut seen = BTreeSet::new();
-        for key in commands.iter().filter(|c| c.enabled.is_ok()).flat_map(|c| c.keys.split(' ')) {
+        for key in commands
+            .iter()
+            .filter(|c| c.enabled.is_ok())
+            .flat_map(|c| c.keys.split(' '))
+        {
             assert!(seen.insert(key), "{name}: {key} does two things");
         }
-        let has = |wanted: &str| commands.iter().any(|c| c.keys.split(' ').any(|key| key == wanted));
+        let has = |wanted: &str| {
+            commands
+                .iter()
+                .any(|c| c.keys.split(' ').any(|key| key == wanted))
+        };
         assert!(has("esc") && has("ctrl-c"), "{name}");
         let types = model.overlay.is_some() || model.page_state().is_typing();
         assert!(types || (has("?") && has("q")), "{name}");
-        let commands_of_text = commands.iter().flat_map(|c| c.keys.split(' ')).filter(|_| takes_text(&model));
-        let letters: Vec<&str> =
-            commands_of_text.filter(|key| KeyPress::named(key).types().is_some()).collect();
+        let commands_of_text = commands
+            .iter()
+            .flat_map(|c| c.keys.split(' '))
+            .filter(|_| takes_text(&model));
+        let letters: Vec<&str> = commands_of_text
+            .filter(|key| KeyPress::named(key).types().is_some())
+            .collect();
         assert!(letters.is_empty(), "{name}: {letters:?} cannot be typed");
         for command in commands.iter().filter(|c| !c.footer.is_empty()) {
             let key = command.footer.split(' ').next().unwrap();
-            assert!(key == "↑↓" || command.keys.split(' ').any(|k| k == key), "{name}: {}", command.footer);
+            assert!(
+                key == "↑↓" || command.keys.split(' ').any(|k| k == key),
+                "{name}: {}",
+                command.footer
+            );
         }
     }
 }
@@ -38,12 +54,17 @@ fn keys_are_unique_and_the_ways_out_exist() {
 fn ambiguous(model: &Model) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let commands = command::commands(model, &model.view());
-    let keys = commands.iter().filter(|c| c.enabled.is_ok()).flat_map(|c| c.keys.split(' '));
-    keys.filter(|key| !seen.insert(*key)).map(str::to_owned).collect()
+    let keys = commands
+        .iter()
+        .filter(|c| c.enabled.is_ok())
+        .flat_map(|c| c.keys.split(' '));
+    keys.filter(|key| !seen.insert(*key))
+        .map(str::to_owned)
+        .collect()
 }
 
-/// Every screen in every state that is known of the machine, every line of it selected, folded and unfolded; and that the
-/// states show every screen and everything that lies over one.
+/// Every screen in every state that is known of the machine, every line of it selected, folded and
+/// unfolded; and that the states show every screen and everything that lies over one.
 #[test]
 fn keys_are_unique_on_every_screen_whatever_is_selected() {
     let mut screens = BTreeSet::new();
@@ -69,7 +90,14 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
             let mut model = model.clone();
             (model.overlay, model.screen) = (None, screen);
             assert_eq!(ambiguous(&model), [""; 0], "{name}, {screen:?}");
-            let page = screen.page(&model.data, &model.page_state(), PageRoom { columns: 76, rows: 19 });
+            let page = screen.page(
+                &model.data,
+                &model.page_state(),
+                PageRoom {
+                    columns: 76,
+                    rows: 19,
+                },
+            );
             for key in page.blocks.into_iter().filter_map(|block| block.key) {
                 for unfolded in [false, true] {
                     let mut state = model.page_state();
@@ -81,21 +109,34 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
             }
         }
     }
-    assert!(screens.into_iter().eq(ScreenId::ALL), "a state for every screen");
-    assert!(over.into_iter().eq(0..=10), "a state for everything that lies over one");
+    assert!(
+        screens.into_iter().eq(ScreenId::ALL),
+        "a state for every screen"
+    );
+    assert!(
+        over.into_iter().eq(0..=10),
+        "a state for everything that lies over one"
+    );
 }
 
 /// A page that is kept while the selection moves is the page that would be made now.
 #[test]
 fn what_is_kept_is_what_would_be_made() {
-    for (name, model) in states((120, 40), RICH).into_iter().filter(|(_, model)| model.overlay.is_none()) {
+    for (name, model) in states((120, 40), RICH)
+        .into_iter()
+        .filter(|(_, model)| model.overlay.is_none())
+    {
         for screen in ScreenId::ALL {
             let mut model = model.clone();
             press(&mut model, screen.digit());
             for key in ["j", "n", "pgdn", "k", "end"] {
                 press(&mut model, key);
                 let made = format!("{:?}", model.page(&model.page_state()));
-                assert_eq!(format!("{:?}", model.view().page), made, "{name}, {screen:?}, {key}");
+                assert_eq!(
+                    format!("{:?}", model.view().page),
+                    made,
+                    "{name}, {screen:?}, {key}"
+                );
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Ten recorded measurements: every surface shows the same figure of the method in force under the same label, and no
-//! figure of back-to-back commits stands in its place.
+//! Ten recorded measurements: every surface shows the same figure of the method in force under the
+//! same label, and no figure of back-to-back commits stands in its place.
 
 use serde_json::Value as Json;
 
@@ -11,8 +11,8 @@ use crate::report::{Format, Report, sample};
 use crate::text::{latency, micros};
 use crate::tui::sample::{measured, press, with};
 
-/// A method with its paced commits: samples, median with its interval, 99th percentile; and its median back to back. In
-/// microseconds.
+/// A method with its paced commits: samples, median with its interval, 99th percentile; and its
+/// median back to back. In microseconds.
 struct Recorded {
     method: Method,
     samples: u64,
@@ -28,7 +28,13 @@ const fn row(
     p99: Option<f64>,
     back_to_back: f64,
 ) -> Recorded {
-    Recorded { method, samples, median, p99, back_to_back }
+    Recorded {
+        method,
+        samples,
+        median,
+        p99,
+        back_to_back,
+    }
 }
 
 use Method::{Fdatasync, Fsync, OpenDatasync, OpenSync};
@@ -142,16 +148,27 @@ fn measurement(rows: &[Recorded]) -> Measurement {
         pages: 1,
         as_server: true,
         paced: Some(latencies(of.samples, of.median, of.p99)),
-        back_to_back: Some(latencies(4_000, [of.back_to_back; 3], Some(of.back_to_back))),
+        back_to_back: Some(latencies(
+            4_000,
+            [of.back_to_back; 3],
+            Some(of.back_to_back),
+        )),
         flushes_per_commit: None,
         error: None,
     };
-    Measurement { methods: rows.iter().map(row).collect(), caveats: Vec::new(), ..measured(71) }
+    Measurement {
+        methods: rows.iter().map(row).collect(),
+        caveats: Vec::new(),
+        ..measured(71)
+    }
 }
 
 fn json(report: &Report, is_verbose: bool) -> Json {
-    let text =
-        if is_verbose { crate::report::json::render(report) } else { Format::Json.render(report).unwrap() };
+    let text = if is_verbose {
+        crate::report::json::render(report)
+    } else {
+        Format::Json.render(report).unwrap()
+    };
     serde_json::from_str(&text).unwrap()
 }
 
@@ -162,7 +179,10 @@ fn flat(text: &str) -> String {
 #[test]
 fn every_surface_shows_the_same_latency() {
     for (in_force, rows) in &TEN {
-        let spoken = rows.iter().find(|row| row.method.server_method() == Some(*in_force)).unwrap();
+        let spoken = rows
+            .iter()
+            .find(|row| row.method.server_method() == Some(*in_force))
+            .unwrap();
         let [value, low, high] = spoken.median;
         let says = latency(value, low, high, spoken.p99);
         let median = format!("{} median", micros(value));
@@ -177,32 +197,62 @@ fn every_surface_shows_the_same_latency() {
             assert!(flat(&page).contains(&median), "{name}: {median}\n{page}");
         }
         // Where a line has room for all of it.
-        for page in [Format::Markdown.render(&report).unwrap(), Format::Html.render(&report).unwrap()] {
+        for page in [
+            Format::Markdown.render(&report).unwrap(),
+            Format::Html.render(&report).unwrap(),
+        ] {
             assert!(flat(&page).contains(&says), "{says}\n{page}");
         }
-        let near = |json: &Json, us: f64| json.as_f64().is_some_and(|of| (of - us).abs() < 1e-6 * us);
+        let near =
+            |json: &Json, us: f64| json.as_f64().is_some_and(|of| (of - us).abs() < 1e-6 * us);
         for is_verbose in [false, true] {
-            let current = &json(&report, is_verbose)["targets"][0]["answers"]["commit_latency"]["current"];
+            let current =
+                &json(&report, is_verbose)["targets"][0]["answers"]["commit_latency"]["current"];
             assert_eq!(current["method"], spoken.method.name());
             let all = [("median_us", value), ("low_us", low), ("high_us", high)];
-            assert!(all.iter().all(|(key, us)| near(&current[key], *us)), "{current}");
-            assert_eq!(current["p99_us"].as_f64().is_some(), spoken.p99.is_some(), "{current}");
+            assert!(
+                all.iter().all(|(key, us)| near(&current[key], *us)),
+                "{current}"
+            );
+            assert_eq!(
+                current["p99_us"].as_f64().is_some(),
+                spoken.p99.is_some(),
+                "{current}"
+            );
         }
         let whole = json(&report, true);
         let chosen = |row: &&Json| row["chosen"] == true;
         let methods = whole["commit_latencies"][0]["methods"].as_array().unwrap();
-        assert!(near(&methods.iter().find(chosen).unwrap()["median_us"], value), "{methods:?}");
+        assert!(
+            near(&methods.iter().find(chosen).unwrap()["median_us"], value),
+            "{methods:?}"
+        );
         let method = spoken.method.name();
         let metrics = Format::Prometheus.render(&report).unwrap();
         let of_median = format!("method=\"{method}\",stat=\"median\"}} {}", value / 1e6);
         assert!(metrics.contains(&of_median), "{of_median}\n{metrics}");
-        assert!(Format::Nagios.render(&report).unwrap().contains(&format!("={}s;;;0", value / 1e6)));
+        assert!(
+            Format::Nagios
+                .render(&report)
+                .unwrap()
+                .contains(&format!("={}s;;;0", value / 1e6))
+        );
         let mut probe = with(report, (120, 40), PLAIN);
         press(&mut probe, "3");
         let screen = shown(&probe);
-        let row = screen.lines().find(|row| row.contains("◂ in force")).unwrap();
-        let cells = [format!(" {method} "), micros(value), micros(spoken.back_to_back)];
+        let row = screen
+            .lines()
+            .find(|row| row.contains("◂ in force"))
+            .unwrap();
+        let cells = [
+            format!(" {method} "),
+            micros(value),
+            micros(spoken.back_to_back),
+        ];
         let places: Vec<Option<usize>> = cells.iter().map(|cell| row.find(cell.as_str())).collect();
-        assert!(places.is_sorted() && places.iter().all(Option::is_some), "{row}");
+        assert!(
+            places.is_sorted() && places.iter().all(Option::is_some),
+            "{row}"
+        );
     }
 }

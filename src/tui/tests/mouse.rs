@@ -10,7 +10,9 @@ use crate::tui::hits::{Hit, Hits};
 use crate::tui::job::{Job, JobResult};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::{Msg, Pointed, SideEffect};
-use crate::tui::sample::{RICH, at_risk, click, exporting, finish, press, states, two_targets, with};
+use crate::tui::sample::{
+    RICH, at_risk, click, exporting, finish, press, states, two_targets, with,
+};
 use crate::tui::screen_id::ScreenId;
 use crate::tui::update::update;
 
@@ -23,7 +25,9 @@ fn drawn(model: &Model) -> Hits {
 /// The same, cell by cell.
 fn hits(model: &Model) -> Vec<(Position, Hit)> {
     let (area, hits) = (Rect::from((Position::ORIGIN, model.size)), drawn(model));
-    area.positions().filter_map(|cell| hits.at(cell).cloned().map(|hit| (cell, hit))).collect()
+    area.positions()
+        .filter_map(|cell| hits.at(cell).cloned().map(|hit| (cell, hit)))
+        .collect()
 }
 
 fn turn(model: &mut Model, what: Pointed) {
@@ -61,9 +65,15 @@ fn a_click_presses_only_keys_that_do_something_now() {
             let screen: Vec<String> = shown(&model).lines().map(str::to_owned).collect();
             for row in &ends {
                 let says = screen[*row].contains("quit") || screen[*row].contains("leave at once");
-                assert!(says, "{name}: it ends only where that is said: {}", screen[*row]);
+                assert!(
+                    says,
+                    "{name}: it ends only where that is said: {}",
+                    screen[*row]
+                );
             }
-            let quit = screen.last().is_some_and(|footer| footer.contains("q quit"));
+            let quit = screen
+                .last()
+                .is_some_and(|footer| footer.contains("q quit"));
             assert_eq!(ends.contains(&(screen.len() - 1)), quit, "{name}");
         }
     }
@@ -86,11 +96,18 @@ fn tabs_target_and_footer_are_keys() {
     click(&mut model, "1/2 ");
     assert!(matches!(model.overlay, Some(Overlay::Targets { .. })));
     click(&mut model, "· disk");
-    assert!(model.overlay.is_none() && shown(&model).contains("2/2 "), "{}", shown(&model));
+    assert!(
+        model.overlay.is_none() && shown(&model).contains("2/2 "),
+        "{}",
+        shown(&model)
+    );
     click(&mut model, "t targets");
     click(&mut model, "! at risk");
     assert!(shown(&model).contains("1/2 "));
-    assert!(matches!(&click(&mut model, "r rescan")[..], [SideEffect::Start(_, Job::Collect)]));
+    assert!(matches!(
+        &click(&mut model, "r rescan")[..],
+        [SideEffect::Start(_, Job::Collect)]
+    ));
     click(&mut model, "? help");
     assert!(matches!(model.overlay, Some(Overlay::Help { .. })));
     click(&mut model, "1 Overview");
@@ -105,15 +122,25 @@ fn a_line_is_selected_and_the_second_click_enters_it() {
     click(&mut model, "remove nobarrier, r");
     assert_eq!(model.screen, ScreenId::Overview);
     assert!(
-        shown(&model).lines().any(|line| line.starts_with(" ▸ critical") && line.contains("nobarrier, r"))
+        shown(&model)
+            .lines()
+            .any(|line| line.starts_with(" ▸ critical") && line.contains("nobarrier, r"))
     );
     click(&mut model, "remove nobarrier, r");
     assert_eq!(model.screen, ScreenId::Advice);
     let opened = model.page_state();
     click(&mut model, "Because of what");
-    assert_eq!(model.page_state().unfolded, opened.unfolded, "what stands beneath stays open");
+    assert_eq!(
+        model.page_state().unfolded,
+        opened.unfolded,
+        "what stands beneath stays open"
+    );
     click(&mut model, "mount.options");
-    assert_ne!(model.page_state().unfolded, opened.unfolded, "its first line closes it");
+    assert_ne!(
+        model.page_state().unfolded,
+        opened.unfolded,
+        "its first line closes it"
+    );
 }
 
 #[test]
@@ -123,7 +150,8 @@ fn a_hop_opens_its_layer() {
     assert_eq!(model.screen, ScreenId::Storage);
     let page = model.page(&model.page_state());
     assert_eq!(
-        page.selected(&model.page_state()).and_then(|block| block.key.as_deref()),
+        page.selected(&model.page_state())
+            .and_then(|block| block.key.as_deref()),
         Some("layer cluster /srv/pg/15/main")
     );
 }
@@ -138,14 +166,20 @@ fn the_wheel_goes_through_a_page_and_through_help() {
     assert_eq!(model.page_state().selected.as_deref(), Some("text"));
     press(&mut model, "?");
     turn(&mut model, Pointed::WheelDown);
-    assert!(matches!(model.overlay, Some(Overlay::Help { chosen: 1, .. })));
+    assert!(matches!(
+        model.overlay,
+        Some(Overlay::Help { chosen: 1, .. })
+    ));
 }
 
 #[test]
 fn help_and_questions_are_clicked_through() {
     let mut model = with(at_risk(), (80, 40), RICH);
     press(&mut model, "?");
-    assert!(matches!(&click(&mut model, "read again")[..], [SideEffect::Start(_, Job::Collect)]));
+    assert!(matches!(
+        &click(&mut model, "read again")[..],
+        [SideEffect::Start(_, Job::Collect)]
+    ));
     assert!(model.overlay.is_none());
     let mut model = with(at_risk(), (80, 24), RICH);
     click(&mut model, "p probe");
@@ -154,12 +188,21 @@ fn help_and_questions_are_clicked_through() {
     assert!(model.overlay.is_none());
     click(&mut model, "p probe");
     finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
-    assert!(matches!(&click(&mut model, "y start")[..], [SideEffect::Start(_, Job::Probe(_))]));
+    assert!(matches!(
+        &click(&mut model, "y start")[..],
+        [SideEffect::Start(_, Job::Probe(_))]
+    ));
     let mut model = probing(at_risk());
-    assert!(matches!(&click(&mut model, "c cancel")[..], [SideEffect::Cancel(_)]));
+    assert!(matches!(
+        &click(&mut model, "c cancel")[..],
+        [SideEffect::Cancel(_)]
+    ));
     let mut model = exporting((80, 24), RICH);
     click(&mut model, "s save");
-    assert!(matches!(&click(&mut model, "enter save")[..], [SideEffect::Start(_, Job::Save(_))]));
+    assert!(matches!(
+        &click(&mut model, "enter save")[..],
+        [SideEffect::Start(_, Job::Save(_))]
+    ));
 }
 
 #[test]

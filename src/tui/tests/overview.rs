@@ -1,4 +1,5 @@
-//! The dashboard: its layouts, the list of targets, and the keys that are named until one is pressed.
+//! The dashboard: its layouts, the list of targets, and the keys that are named until one is
+//! pressed.
 
 use super::{PLAIN, shown};
 use crate::facts::Subject;
@@ -13,22 +14,36 @@ use crate::tui::screen_id::ScreenId;
 fn each_layout_shows_path_price_and_what_to_do() {
     for size in [(80, 40), (100, 30), (140, 45)] {
         let screen = shown(&with(with_probe(measured(71)), size, PLAIN));
-        for said in ["AT RISK", "┗━━✗ ext4", "! sdb", "LOST HERE", "Fix first", "fdatasync", "critical"]
-        {
+        for said in [
+            "AT RISK",
+            "┗━━✗ ext4",
+            "! sdb",
+            "LOST HERE",
+            "Fix first",
+            "fdatasync",
+            "critical",
+        ] {
             assert!(screen.contains(said), "{size:?} {said}\n{screen}");
         }
         assert_eq!(screen.contains("Target "), size.0 == 140, "{screen}");
     }
 }
 
-/// Whatever has room is shown once: the price beside the path or below, the commands where rows are left.
+/// Whatever has room is shown once: the price beside the path or below, the commands where rows are
+/// left.
 #[test]
 fn rows_that_are_left_are_used() {
     let of_height = |height| shown(&with(with_probe(measured(71)), (80, height), PLAIN));
     let (low, high) = (of_height(24), of_height(80));
     assert!(!low.contains("95 % interval"), "{low}");
-    assert!(high.contains("95 % interval") && high.contains("Share of commits done within"), "{high}");
-    assert!(high.contains("mount -o remount,barrier=1,noatime"), "{high}");
+    assert!(
+        high.contains("95 % interval") && high.contains("Share of commits done within"),
+        "{high}"
+    );
+    assert!(
+        high.contains("mount -o remount,barrier=1,noatime"),
+        "{high}"
+    );
     assert!(!low.contains("mount -o remount"), "{low}");
 }
 
@@ -37,33 +52,55 @@ fn targets_are_chosen_from_a_list_by_name_or_by_the_mouse() {
     let mut model = with(ordered(), (80, 24), PLAIN);
     press(&mut model, "t");
     let listed = shown(&model);
-    let places: Vec<usize> =
-        WORST_FIRST.iter().map(|path| listed.find(&format!(" {path} ")).unwrap()).collect();
+    let places: Vec<usize> = WORST_FIRST
+        .iter()
+        .map(|path| listed.find(&format!(" {path} ")).unwrap())
+        .collect();
     assert!(places.is_sorted(), "worst first:\n{listed}");
     press(&mut model, "s r v / e");
     assert!(shown(&model).contains("/ srv/e_"), "{}", shown(&model));
     press(&mut model, "enter");
     assert!(model.overlay.is_none());
-    assert_eq!(model.data.focus.target.as_ref().map(Subject::name), Some("/srv/e"));
+    assert_eq!(
+        model.data.focus.target.as_ref().map(Subject::name),
+        Some("/srv/e")
+    );
     press(&mut model, "t z z enter");
-    assert!(matches!(model.overlay, Some(Overlay::Targets { .. })), "there is none of that name");
+    assert!(
+        matches!(model.overlay, Some(Overlay::Targets { .. })),
+        "there is none of that name"
+    );
     press(&mut model, "esc [");
     assert_eq!(model.data.focus.place.0, 1);
     press(&mut model, "[ [");
-    assert_eq!(model.data.focus.place.0, WORST_FIRST.len() - 1, "round and round");
+    assert_eq!(
+        model.data.focus.place.0,
+        WORST_FIRST.len() - 1,
+        "round and round"
+    );
     let mut wide = with(ordered(), (140, 45), PLAIN);
     click(&mut wide, "≠ contradictory");
-    assert_eq!(wide.data.focus.target.as_ref().map(Subject::name), Some("/srv/e"));
+    assert_eq!(
+        wide.data.focus.target.as_ref().map(Subject::name),
+        Some("/srv/e")
+    );
 }
 
 #[test]
 fn names_of_tabs_stay_beside_many_targets() {
     for width in [80, 100, 140] {
-        let tabs = shown(&with(ordered(), (width, 24), PLAIN)).lines().nth(1).unwrap().to_owned();
+        let tabs = shown(&with(ordered(), (width, 24), PLAIN))
+            .lines()
+            .nth(1)
+            .unwrap()
+            .to_owned();
         for screen in ScreenId::ALL {
             assert!(tabs.contains(screen.title()), "{width}: {tabs}");
         }
-        assert!(tabs.contains("1/8 /srv/f") && tabs.ends_with(" ▾"), "{width}: {tabs}");
+        assert!(
+            tabs.contains("1/8 /srv/f") && tabs.ends_with(" ▾"),
+            "{width}: {tabs}"
+        );
     }
 }
 
@@ -76,7 +113,10 @@ fn three_keys_are_named_until_the_first() {
         let row = |model: &_| shown(model).lines().nth(22).unwrap().to_owned();
         let hint = row(&model);
         assert_eq!(hint.matches("   ").count(), 2, "{hint}");
-        assert!(hint.contains("p probe   enter why   ? every command"), "{hint}");
+        assert!(
+            hint.contains("p probe   enter why   ? every command"),
+            "{hint}"
+        );
         press(&mut model, "j");
         assert!(!row(&model).contains("? every command"));
     }
@@ -85,13 +125,26 @@ fn three_keys_are_named_until_the_first() {
 /// A probe that was stopped keeps its rate and its intervals on the screen.
 #[test]
 fn figures_of_a_probe_stay_after_its_end() {
-    let cut = Measurement { cancelled: true, ..measured(12) };
-    for (measurement, size) in [(measured(71), (80, 40)), (cut, (80, 40)), (measured(71), (140, 45))] {
+    let cut = Measurement {
+        cancelled: true,
+        ..measured(12)
+    };
+    for (measurement, size) in [
+        (measured(71), (80, 40)),
+        (cut, (80, 40)),
+        (measured(71), (140, 45)),
+    ] {
         let mut model = with(with_probe(measurement), size, PLAIN);
         press(&mut model, "3");
         let screen = shown(&model);
-        for said in ["back to back", "95 % interval", "Share of commits done within", "100 %", "┬", " µs"]
-        {
+        for said in [
+            "back to back",
+            "95 % interval",
+            "Share of commits done within",
+            "100 %",
+            "┬",
+            " µs",
+        ] {
             assert!(screen.contains(said), "{size:?} {said}\n{screen}");
         }
     }

@@ -6,7 +6,10 @@ use crate::tui::room::PageRoom;
 use crate::tui::sample::{at_risk, press, with};
 use crate::tui::screen_id::ScreenId;
 
-const ROOM: PageRoom = PageRoom { columns: 116, rows: 35 };
+const ROOM: PageRoom = PageRoom {
+    columns: 116,
+    rows: 35,
+};
 
 #[test]
 fn pictures_of_the_rules() {
@@ -22,17 +25,32 @@ fn rules_are_found_by_id_title_and_outcome() {
     let mut model = with(at_risk(), (80, 40), PLAIN);
     press(&mut model, "5");
     let all = shown(&model);
-    let places = ["Applies   ", "Undecided   ", "Does not apply   ", "Not applicable here   "];
+    let places = [
+        "Applies   ",
+        "Undecided   ",
+        "Does not apply   ",
+        "Not applicable here   ",
+    ];
     let places: Vec<Option<usize>> = places.iter().map(|title| all.find(title)).collect();
-    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{all}");
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{all}"
+    );
     for (typed, found, others) in [
         ("u n d e c", "ext4.fast-commit", "mount.noatime"),
-        ("t i t l e space o f space p g", "pg.commit-delay", "mount.noatime"),
+        (
+            "t i t l e space o f space p g",
+            "pg.commit-delay",
+            "mount.noatime",
+        ),
         ("m i x e d", "device.mixed-caches", "pg.commit-delay"),
     ] {
         press(&mut model, &format!("/ {typed} enter"));
         let screen = shown(&model);
-        assert!(screen.contains(found) && !screen.contains(others), "{typed}: {screen}");
+        assert!(
+            screen.contains(found) && !screen.contains(others),
+            "{typed}: {screen}"
+        );
         press(&mut model, "esc");
     }
     assert_eq!(model.screen, ScreenId::Rules);
@@ -43,13 +61,27 @@ fn no_title_has_a_placeholder_in_it() {
     let model = with(at_risk(), (120, 40), PLAIN);
     let page = ScreenId::Rules.page(&model.data, &model.page_state(), ROOM);
     let mut open = model.page_state();
-    open.unfolded.extend(page.selectable().filter_map(|block| block.key.clone()));
+    open.unfolded
+        .extend(page.selectable().filter_map(|block| block.key.clone()));
     let open = ScreenId::Rules.page(&model.data, &open, ROOM);
-    let lines = page.blocks.iter().chain(&open.blocks).flat_map(|block| &block.lines);
+    let lines = page
+        .blocks
+        .iter()
+        .chain(&open.blocks)
+        .flat_map(|block| &block.lines);
     let lines: Vec<String> = lines.map(ToString::to_string).collect();
     let raw = |line: &&String| line.contains('{') && !line.contains("${");
     assert_eq!(lines.iter().filter(raw).collect::<Vec<_>>(), [""; 0]);
-    let folded = page.blocks.iter().flat_map(|block| &block.lines).map(ToString::to_string);
+    let folded = page
+        .blocks
+        .iter()
+        .flat_map(|block| &block.lines)
+        .map(ToString::to_string);
     let is_fact = |word: &str| catalog::find(word.trim_end_matches([',', '.'])).is_some();
-    assert_eq!(folded.filter(|line| line.split(' ').any(is_fact)).collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(
+        folded
+            .filter(|line| line.split(' ').any(is_fact))
+            .collect::<Vec<_>>(),
+        [""; 0]
+    );
 }

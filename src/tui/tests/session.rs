@@ -39,7 +39,11 @@ impl Display for Script {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 30));
         picture(&mut buffer);
         let shown = text(&buffer);
-        if self.steps.first().is_some_and(|(awaited, _)| shown.contains(awaited)) {
+        if self
+            .steps
+            .first()
+            .is_some_and(|(awaited, _)| shown.contains(awaited))
+        {
             for msg in self.steps.remove(0).1 {
                 self.out.send(msg).unwrap();
             }
@@ -58,7 +62,8 @@ impl Display for Script {
     }
 
     fn mouse(&mut self, ours: bool) -> io::Result<()> {
-        self.log.push(if ours { "mouse ours" } else { "mouse free" });
+        self.log
+            .push(if ours { "mouse ours" } else { "mouse free" });
         Ok(())
     }
 
@@ -84,7 +89,10 @@ struct Fragile {
 impl Worker for Fragile {
     fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String> {
         progress(Partial::Reading("mounts".to_owned()));
-        let mut reads = self.reads.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut reads = self
+            .reads
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         *reads += 1;
         assert!(*reads == 1, "read it twice");
         Ok(at_risk())
@@ -125,13 +133,23 @@ impl Worker for Fragile {
     }
 
     fn save(&self, _: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String> {
-        self.saved.lock().unwrap().push((document.to_owned(), name.to_owned(), replace));
-        Ok(if replace { Saved::At(format!("/root/{name}")) } else { Saved::Exists(format!("/root/{name}")) })
+        self.saved
+            .lock()
+            .unwrap()
+            .push((document.to_owned(), name.to_owned(), replace));
+        Ok(if replace {
+            Saved::At(format!("/root/{name}"))
+        } else {
+            Saved::Exists(format!("/root/{name}"))
+        })
     }
 }
 
 /// Runs a script to its end; gives how it ended, what happened to the terminal, and the worker.
-fn play(shell: bool, steps: Vec<(&'static str, Vec<Msg>)>) -> (Exit, Vec<&'static str>, Arc<Fragile>) {
+fn play(
+    shell: bool,
+    steps: Vec<(&'static str, Vec<Msg>)>,
+) -> (Exit, Vec<&'static str>, Arc<Fragile>) {
     let (out, inbox) = channel();
     let worker = Arc::new(Fragile::default());
     let as_worker: Arc<dyn Worker> = worker.clone();
@@ -139,8 +157,20 @@ fn play(shell: bool, steps: Vec<(&'static str, Vec<Msg>)>) -> (Exit, Vec<&'stati
     let ends = out.clone();
     // Whatever is never shown is named below.
     let _alarm = Alarm::new(move || drop(ends.send(Msg::Signal(signal_hook::consts::SIGTERM))));
-    let mut display = Script { steps, out, shell, log: Vec::new() };
-    let exit = drive(&mut display, &inbox, &InputQueue::default(), &mut jobs, RICH).unwrap();
+    let mut display = Script {
+        steps,
+        out,
+        shell,
+        log: Vec::new(),
+    };
+    let exit = drive(
+        &mut display,
+        &inbox,
+        &InputQueue::default(),
+        &mut jobs,
+        RICH,
+    )
+    .unwrap();
     wind_down(&mut jobs, &inbox);
     assert!(display.steps.is_empty(), "never shown: {:?}", display.steps);
     (exit, display.log, worker)
@@ -152,7 +182,10 @@ fn key(name: &str) -> Msg {
 
 #[test]
 fn the_first_picture_comes_before_any_fact() {
-    let steps = vec![("reading this machine", vec![]), ("AT RISK", vec![key("q")])];
+    let steps = vec![
+        ("reading this machine", vec![]),
+        ("AT RISK", vec![key("q")]),
+    ];
     assert_eq!(play(true, steps).0, Exit::Quit);
 }
 
@@ -160,7 +193,10 @@ fn the_first_picture_comes_before_any_fact() {
 fn a_worker_that_panics_is_a_message_and_the_screen_stays() {
     let steps = vec![
         ("AT RISK", vec![key("r")]),
-        ("reading the machine failed: this is a bug in walwise: read it twice", vec![key("4")]),
+        (
+            "reading the machine failed: this is a bug in walwise: read it twice",
+            vec![key("4")],
+        ),
         ("Plan, in order of application", vec![key("q")]),
     ];
     assert_eq!(play(true, steps).0, Exit::Quit);
@@ -198,13 +234,21 @@ fn while_a_shell_has_the_terminal_nothing_is_drawn() {
         Msg::Signal(signal_hook::consts::SIGWINCH),
         Msg::Signal(signal_hook::consts::SIGCONT),
     ];
-    let steps = vec![("AT RISK", first), ("Plan, in order of application", vec![key("q")])];
+    let steps = vec![
+        ("AT RISK", first),
+        ("Plan, in order of application", vec![key("q")]),
+    ];
     assert_eq!(play(true, steps).1, ["suspend", "resume"]);
 }
 
 #[test]
 fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
-    let place = |wanted| Format::ALL.into_iter().position(|format| format == wanted).unwrap();
+    let place = |wanted| {
+        Format::ALL
+            .into_iter()
+            .position(|format| format == wanted)
+            .unwrap()
+    };
     let down = place(Format::Udev) - place(Format::Text);
     let steps = vec![
         ("AT RISK", vec![key("e")]),
@@ -212,19 +256,34 @@ fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
         ("as text", vec![key("s")]),
         ("Save as text", vec![key("enter")]),
         ("Replace it?", vec![key("y")]),
-        ("saved: /root/walwise-db7-srv-pg-15-main.txt", (0..down).map(|_| key("j")).collect()),
+        (
+            "saved: /root/walwise-db7-srv-pg-15-main.txt",
+            (0..down).map(|_| key("j")).collect(),
+        ),
         ("▸ udev", vec![key("enter")]),
-        ("this is a bug in walwise: no such form", vec![key("m"), key("m"), key("y"), key("q")]),
+        (
+            "this is a bug in walwise: no such form",
+            vec![key("m"), key("m"), key("y"), key("q")],
+        ),
     ];
     let (exit, log, worker) = play(true, steps);
     assert_eq!((exit, log), (Exit::Quit, vec!["mouse free", "mouse ours"]));
-    let save = |replace| ("as text\n".to_owned(), "walwise-db7-srv-pg-15-main.txt".to_owned(), replace);
+    let save = |replace| {
+        (
+            "as text\n".to_owned(),
+            "walwise-db7-srv-pg-15-main.txt".to_owned(),
+            replace,
+        )
+    };
     assert_eq!(*worker.saved.lock().unwrap(), [save(false), save(true)]);
 }
 
 #[test]
 fn without_a_shell_it_stays_and_says_so() {
-    let steps = vec![("AT RISK", vec![key("ctrl-z")]), ("there is no shell to return to", vec![key("q")])];
+    let steps = vec![
+        ("AT RISK", vec![key("ctrl-z")]),
+        ("there is no shell to return to", vec![key("q")]),
+    ];
     assert_eq!(play(false, steps).1, ["suspend"]);
 }
 
@@ -232,17 +291,27 @@ fn without_a_shell_it_stays_and_says_so() {
 fn an_interrupt_passes_all_that_was_typed_before_it() {
     let (out, inbox) = channel();
     let mut jobs = Jobs::new(Arc::new(Fragile::default()), out.clone());
-    let mut display = Script { steps: Vec::new(), out: out.clone(), shell: true, log: Vec::new() };
+    let mut display = Script {
+        steps: Vec::new(),
+        out: out.clone(),
+        shell: true,
+        log: Vec::new(),
+    };
     let input = InputQueue::default();
     // Without the interrupt the first of them would leave.
     input.push(["q", "s", "ctrl-c", "y"].map(key).into());
     out.send(Msg::Input).unwrap();
-    assert_eq!(drive(&mut display, &inbox, &input, &mut jobs, RICH).unwrap(), Exit::Signal(2));
+    assert_eq!(
+        drive(&mut display, &inbox, &input, &mut jobs, RICH).unwrap(),
+        Exit::Signal(2)
+    );
 }
 
 #[test]
 fn many_changes_of_the_size_are_one() {
-    let first = [(); 100].map(|()| Msg::Signal(signal_hook::consts::SIGWINCH)).into_iter();
+    let first = [(); 100]
+        .map(|()| Msg::Signal(signal_hook::consts::SIGWINCH))
+        .into_iter();
     let steps = vec![
         ("AT RISK", first.chain([key("4")]).collect()),
         ("Plan, in order of application", vec![key("q")]),

@@ -29,24 +29,48 @@ fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
     let disk = stack.layers.last().unwrap().clone();
     for number in 0..200 {
         let subject = Subject::device(format!("disk{number}"));
-        report.targets.first_mut().unwrap().subjects.push(subject.clone());
-        stack.layers.push(LayerRow { subject, weakest: false, ..disk.clone() });
+        report
+            .targets
+            .first_mut()
+            .unwrap()
+            .subjects
+            .push(subject.clone());
+        stack.layers.push(LayerRow {
+            subject,
+            weakest: false,
+            ..disk.clone()
+        });
     }
-    let bad = Finding { subject: Subject::device("disk150"), ..report.findings.first().unwrap().clone() };
-    assert!(bad.level >= Level::Warning && bad.outcome == Outcome::Applies, "{bad:?}");
+    let bad = Finding {
+        subject: Subject::device("disk150"),
+        ..report.findings.first().unwrap().clone()
+    };
+    assert!(
+        bad.level >= Level::Warning && bad.outcome == Outcome::Applies,
+        "{bad:?}"
+    );
     report.findings.push(bad);
     let mut model = with(report, (80, 24), PLAIN);
     press(&mut model, "2 end N N");
     let lines = shown(&model);
-    assert!(lines.lines().any(|line| line.starts_with(" ▸ ") && line.contains("disk150")), "{lines}");
+    assert!(
+        lines
+            .lines()
+            .any(|line| line.starts_with(" ▸ ") && line.contains("disk150")),
+        "{lines}"
+    );
 }
 
-/// What is on the screen of the storage while each layer is opened and all about it read to its end.
+/// What is on the screen of the storage while each layer is opened and all about it read to its
+/// end.
 fn all_of_the_storage(size: (u16, u16)) -> String {
     let mut model = with(at_risk(), size, PLAIN);
     press(&mut model, "2 v");
     let page = model.page(&model.page_state());
-    let layers: Vec<String> = page.selectable().filter_map(|block| block.key.clone()).collect();
+    let layers: Vec<String> = page
+        .selectable()
+        .filter_map(|block| block.key.clone())
+        .collect();
     assert!(layers.len() > 7, "{layers:?}");
     let mut seen = String::new();
     for layer in layers {
@@ -70,15 +94,35 @@ fn every_fact_and_all_evidence_of_the_stack_can_be_reached() {
     let summary = &report.targets[0];
     for size in [(80, 24), (120, 24), (60, 15)] {
         let seen = all_of_the_storage(size);
-        for row in summary.subjects.iter().flat_map(|subject| report.facts.rows_of(subject)) {
-            assert!(seen.contains(row.fact), "{size:?}: {} of {}", row.fact, row.subject);
+        for row in summary
+            .subjects
+            .iter()
+            .flat_map(|subject| report.facts.rows_of(subject))
+        {
+            assert!(
+                seen.contains(row.fact),
+                "{size:?}: {} of {}",
+                row.fact,
+                row.subject
+            );
         }
-        for piece in report.verdicts.iter().flat_map(|v| &v.paths).flat_map(|path| &path.evidence) {
+        for piece in report
+            .verdicts
+            .iter()
+            .flat_map(|v| &v.paths)
+            .flat_map(|path| &path.evidence)
+        {
             let words = piece.says.split_whitespace().next_back().unwrap();
             assert!(seen.contains(words), "{size:?}: {}", piece.says);
         }
-        assert!(seen.contains("controller.battery"), "{size:?}: what nobody asked for and is missing");
-        assert!(seen.contains("unknown: denied"), "{size:?}: why it is not known");
+        assert!(
+            seen.contains("controller.battery"),
+            "{size:?}: what nobody asked for and is missing"
+        );
+        assert!(
+            seen.contains("unknown: denied"),
+            "{size:?}: why it is not known"
+        );
     }
 }
 
@@ -86,9 +130,20 @@ fn every_fact_and_all_evidence_of_the_stack_can_be_reached() {
 fn what_else_shares_the_disks_is_said() {
     let mut report = at_risk();
     let (of, source) = (sample::data(), || Source::derived(["target.roles"]));
-    report.facts.know(&of, &target::SHARES_DISK, vec!["/srv/wal".to_owned()], source());
-    report.facts.know(&of, &target::SWAP_BESIDE, vec!["sdb".to_owned()], source());
-    let row = |path: &str| DirectoryRow { role: "wal".to_owned(), path: path.to_owned(), verdict: None };
+    report.facts.know(
+        &of,
+        &target::SHARES_DISK,
+        vec!["/srv/wal".to_owned()],
+        source(),
+    );
+    report
+        .facts
+        .know(&of, &target::SWAP_BESIDE, vec!["sdb".to_owned()], source());
+    let row = |path: &str| DirectoryRow {
+        role: "wal".to_owned(),
+        path: path.to_owned(),
+        verdict: None,
+    };
     report.targets[0].directories = vec![row("/srv/pg/15/main/pg_wal")];
     for width in [60, 80, 120] {
         let mut model = with(report.clone(), (width, 40), PLAIN);
@@ -113,16 +168,29 @@ fn a_filter_is_typed_kept_and_ended() {
         assert!(shown(&model).contains("No matches."), "{}", shown(&model));
         press(&mut model, "backspace backspace m o d e l");
         let screen = shown(&model);
-        assert!(screen.contains("/ sda model_") && screen.contains("device.model"), "{screen}");
-        assert!(!screen.contains("md0") && !screen.contains("device.size"), "{screen}");
+        assert!(
+            screen.contains("/ sda model_") && screen.contains("device.model"),
+            "{screen}"
+        );
+        assert!(
+            !screen.contains("md0") && !screen.contains("device.size"),
+            "{screen}"
+        );
         press(&mut model, "enter");
         assert!(!shown(&model).contains("model_"), "it is kept");
         press(&mut model, "?");
         assert!(model.overlay.is_some(), "keys are commands again");
         press(&mut model, "esc esc");
-        assert!(shown(&model).contains("md0") && model.screen == ScreenId::Storage, "{}", shown(&model));
+        assert!(
+            shown(&model).contains("md0") && model.screen == ScreenId::Storage,
+            "{}",
+            shown(&model)
+        );
         press(&mut model, "/ esc");
-        assert_eq!((model.screen, model.page_state().filter), (ScreenId::Storage, None));
+        assert_eq!(
+            (model.screen, model.page_state().filter),
+            (ScreenId::Storage, None)
+        );
         press(&mut model, "/ enter");
         assert_eq!(model.page_state().filter, None, "nothing to look for");
     }
@@ -133,10 +201,17 @@ fn only_what_is_unknown_is_what_the_header_counts() {
     let mut model = with(at_risk(), (80, 40), PLAIN);
     press(&mut model, "2 u");
     let screen = shown(&model);
-    assert!(screen.contains("mount.ext4.features") || screen.contains("ext4.features"), "{screen}");
+    assert!(
+        screen.contains("mount.ext4.features") || screen.contains("ext4.features"),
+        "{screen}"
+    );
     assert!(screen.contains("controller.battery"), "{screen}");
     assert!(!screen.contains("device.model"), "{screen}");
-    assert_eq!(screen.matches("unknown: ").count(), model.data.focus.unknown, "{screen}");
+    assert_eq!(
+        screen.matches("unknown: ").count(),
+        model.data.focus.unknown,
+        "{screen}"
+    );
     press(&mut model, "u");
     assert!(!shown(&model).contains("controller.battery"));
     press(&mut model, "1 u");
@@ -150,14 +225,27 @@ fn what_a_fact_was_read_from_is_fetched_when_it_is_unfolded() {
     let mut model = with(at_risk(), (120, 40), PLAIN);
     press(&mut model, "2");
     let asked = (0..60).find_map(|_| match &press(&mut model, "j enter")[..] {
-        [SideEffect::Start(job, Job::Raw(source, value))] => Some((*job, source.clone(), value.clone())),
+        [SideEffect::Start(job, Job::Raw(source, value))] => {
+            Some((*job, source.clone(), value.clone()))
+        }
         _ => None,
     });
     let (job, source, value) = asked.unwrap();
-    assert!(shown(&model).contains(&source.to_string()), "{}", shown(&model));
+    assert!(
+        shown(&model).contains(&source.to_string()),
+        "{}",
+        shown(&model)
+    );
     let lines = vec!["as the machine said it".to_owned()];
-    update(&mut model, Msg::Done(job, JobResult::Raw(source, value, lines)));
-    assert!(shown(&model).contains("as the machine said it"), "{}", shown(&model));
+    update(
+        &mut model,
+        Msg::Done(job, JobResult::Raw(source, value, lines)),
+    );
+    assert!(
+        shown(&model).contains("as the machine said it"),
+        "{}",
+        shown(&model)
+    );
     assert_eq!(press(&mut model, "enter enter"), [], "it is known now");
     assert!(shown(&model).contains("as the machine said it"));
 }
@@ -170,31 +258,52 @@ fn an_unknown_among_the_facts_can_be_stated() {
         press(&mut model, "j i");
         let screen = shown(&model);
         press(&mut model, "esc");
-        screen.contains("State by hand: controller.battery").then_some(screen)
+        screen
+            .contains("State by hand: controller.battery")
+            .then_some(screen)
     });
-    assert!(stated.is_some_and(|screen| screen.contains("learning")), "its values to choose from");
+    assert!(
+        stated.is_some_and(|screen| screen.contains("learning")),
+        "its values to choose from"
+    );
 }
 
 #[test]
 fn without_room_for_a_pane_keys_go_to_the_page() {
     let mut model = with(at_risk(), (120, 40), PLAIN);
     press(&mut model, "2 enter j");
-    assert!(model.page_state().selected.is_none(), "it moved in the pane");
+    assert!(
+        model.page_state().selected.is_none(),
+        "it moved in the pane"
+    );
     model.size = Size::new(80, 24);
     press(&mut model, "j");
-    assert_eq!(model.page_state().selected.as_deref(), Some("layer mount /srv"));
+    assert_eq!(
+        model.page_state().selected.as_deref(),
+        Some("layer mount /srv")
+    );
     model.size = Size::new(120, 40);
     press(&mut model, "esc j");
-    assert_eq!(model.page_state().selected.as_deref(), Some("layer device md0"));
+    assert_eq!(
+        model.page_state().selected.as_deref(),
+        Some("layer device md0")
+    );
 }
 
 /// The usual terminals, a wide one in which the facts stand in a pane, and a narrow one.
 #[test]
 fn no_value_name_or_reason_is_cut() {
     let mut report = at_risk();
-    let (of, long) =
-        (sample::data(), "a value that is longer than the column it stands in, and than most others");
-    report.facts.know(&of, &target::SHARES_DISK, vec![long.to_owned()], Source::derived(["target.roles"]));
+    let (of, long) = (
+        sample::data(),
+        "a value that is longer than the column it stands in, and than most others",
+    );
+    report.facts.know(
+        &of,
+        &target::SHARES_DISK,
+        vec![long.to_owned()],
+        Source::derived(["target.roles"]),
+    );
     for size in [(60, 40), (80, 40), (120, 40), (160, 40)] {
         let mut model = with(report.clone(), size, PLAIN);
         press(&mut model, "2");
@@ -204,7 +313,10 @@ fn no_value_name_or_reason_is_cut() {
         }
         let page = model.page(&model.page_state());
         let page = page.pane.map_or(page.blocks, |pane| pane.page.blocks);
-        let lines = page.iter().flat_map(|block| &block.lines).map(ToString::to_string);
+        let lines = page
+            .iter()
+            .flat_map(|block| &block.lines)
+            .map(ToString::to_string);
         let said = lines.collect::<Vec<_>>().join(" ");
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let words: Vec<&str> = said.split(' ').collect();

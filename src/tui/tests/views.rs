@@ -18,7 +18,9 @@ fn screens(size: (u16, u16), theme: Theme) -> Vec<(&'static str, Model)> {
         press(&mut model, keys);
         model
     };
-    let probe = states(size, theme).into_iter().find(|(name, _)| *name == "after a probe");
+    let probe = states(size, theme)
+        .into_iter()
+        .find(|(name, _)| *name == "after a probe");
     vec![
         ("overview", session("1")),
         ("storage", session("2")),
@@ -38,7 +40,8 @@ fn every_screen_at_every_usual_size() {
     }
 }
 
-/// So the pictures without colours are those above: every character, bold, dim and underlined is the same.
+/// So the pictures without colours are those above: every character, bold, dim and underlined is
+/// the same.
 #[test]
 fn without_colour_only_colours_are_missing() {
     let mut all: Vec<((u16, u16), &str, Model, Model)> = Vec::new();
@@ -46,7 +49,9 @@ fn without_colour_only_colours_are_missing() {
         let plain = screens(size, PLAIN).into_iter().zip(screens(size, RICH));
         all.extend(plain.map(|((name, plain), (_, rich))| (size, name, plain, rich)));
     }
-    let sessions = states((100, 30), PLAIN).into_iter().zip(states((100, 30), RICH));
+    let sessions = states((100, 30), PLAIN)
+        .into_iter()
+        .zip(states((100, 30), RICH));
     all.extend(sessions.map(|((name, plain), (_, rich))| ((100, 30), name, plain, rich)));
     for (size, name, plain, rich) in all {
         let colourless = |cell: &Cell| cell.fg == Color::Reset && cell.bg == Color::Reset;
@@ -64,20 +69,37 @@ fn without_colour_only_colours_are_missing() {
 fn colours_are_few_and_never_those_a_background_may_have() {
     for (name, model) in states((100, 30), RICH) {
         for cell in &picture(&model).content {
-            let fine = [Color::Reset, Color::Cyan, Color::Green, Color::Red, Color::Magenta, Color::Blue];
-            assert!(fine.contains(&cell.fg) && cell.bg == Color::Reset, "{name}: {cell:?}");
+            let fine = [
+                Color::Reset,
+                Color::Cyan,
+                Color::Green,
+                Color::Red,
+                Color::Magenta,
+                Color::Blue,
+            ];
+            assert!(
+                fine.contains(&cell.fg) && cell.bg == Color::Reset,
+                "{name}: {cell:?}"
+            );
         }
     }
 }
 
 #[test]
 fn ascii_terminals_get_ascii() {
-    for ((name, model), (_, rich)) in states((100, 30), ASCII).into_iter().zip(states((100, 30), PLAIN)) {
+    for ((name, model), (_, rich)) in states((100, 30), ASCII)
+        .into_iter()
+        .zip(states((100, 30), PLAIN))
+    {
         let drawn = shown(&model);
         assert!(drawn.is_ascii(), "{name}:\n{drawn}");
         // What has no place in ASCII becomes a question mark; those that are meant are in both.
         let marks = |text: &str| text.matches('?').count();
-        assert_eq!(marks(&drawn), marks(&shown(&rich)), "{name}: unmapped\n{drawn}");
+        assert_eq!(
+            marks(&drawn),
+            marks(&shown(&rich)),
+            "{name}: unmapped\n{drawn}"
+        );
     }
 }
 
@@ -103,6 +125,8 @@ fn what_is_seen_of_a_probe() {
     let mut model = with(at_risk(), (80, 24), RICH);
     press(&mut model, "3 enter");
     insta::assert_snapshot!("probe_why", shown(&model));
-    let probing = states((100, 30), ASCII).into_iter().find(|(name, _)| *name == "probing");
+    let probing = states((100, 30), ASCII)
+        .into_iter()
+        .find(|(name, _)| *name == "probing");
     insta::assert_snapshot!("probe_ascii", shown(&probing.unwrap().1));
 }

@@ -1,4 +1,5 @@
-//! What if: an assumed fact, its effects beside the real machine, and no way to open anything that can lose data.
+//! What if: an assumed fact, its effects beside the real machine, and no way to open anything that
+//! can lose data.
 
 use proptest::prelude::*;
 use ratatui::layout::Size;
@@ -33,13 +34,20 @@ fn pictures_of_what_if() {
             insta::assert_snapshot!(format!("what_if_{}", name.replace(' ', "_")), shown(&model));
         }
     }
-    for (size, at) in [((80, 24), "80x24"), ((120, 40), "120x40"), ((60, 20), "60x20")] {
+    for (size, at) in [
+        ((80, 24), "80x24"),
+        ((120, 40), "120x40"),
+        ((60, 20), "60x20"),
+    ] {
         let mut model = supposed(size, RICH);
         insta::assert_snapshot!(format!("what_if_overview_{at}"), shown(&model));
         press(&mut model, "4 g");
         insta::assert_snapshot!(format!("what_if_advice_{at}"), shown(&model));
     }
-    insta::assert_snapshot!("what_if_no_colour", styled(&picture(&supposed((80, 24), PLAIN))));
+    insta::assert_snapshot!(
+        "what_if_no_colour",
+        styled(&picture(&supposed((80, 24), PLAIN)))
+    );
 }
 
 #[test]
@@ -49,13 +57,26 @@ fn a_fact_is_found_by_typing_and_its_value_goes_to_the_worker_as_typed() {
     assert!(shown(&model).contains("often"), "{}", shown(&model));
     press(&mut model, "v e r s i o n space h o s t");
     let screen = shown(&model);
-    assert!(screen.contains("kernel.version") && !screen.contains("kernel.release"), "{screen}");
-    press(&mut model, "backspace backspace backspace backspace backspace");
+    assert!(
+        screen.contains("kernel.version") && !screen.contains("kernel.release"),
+        "{screen}"
+    );
+    press(
+        &mut model,
+        "backspace backspace backspace backspace backspace",
+    );
     press(&mut model, "esc w m o u n t . o p t enter");
-    assert!(shown(&model).contains("rw,relatime"), "what it is now: {}", shown(&model));
+    assert!(
+        shown(&model).contains("rw,relatime"),
+        "what it is now: {}",
+        shown(&model)
+    );
     assert_eq!(press(&mut model, "enter"), [], "nothing is typed yet");
     press(&mut model, "tab");
-    assert!(shown(&model).contains("= rw,relatime_"), "the present value is there to be changed");
+    assert!(
+        shown(&model).contains("= rw,relatime_"),
+        "the present value is there to be changed"
+    );
     let started = press(&mut model, "backspace q enter");
     let wanted = Supposition {
         subject: Subject::mount("/srv"),
@@ -69,7 +90,10 @@ fn a_fact_is_found_by_typing_and_its_value_goes_to_the_worker_as_typed() {
     assert_eq!(press(&mut model, "enter"), [], "one at a time");
     finish(&mut model, JobResult::Failed("`rw` is not".to_owned()));
     let screen = shown(&model);
-    assert!(screen.contains("`rw` is not") && screen.contains("rw,relatimq_"), "{screen}");
+    assert!(
+        screen.contains("`rw` is not") && screen.contains("rw,relatimq_"),
+        "{screen}"
+    );
     press(&mut model, "esc");
     assert!(shown(&model).contains("which fact?"), "back to the facts");
     press(&mut model, "esc");
@@ -96,9 +120,12 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
     let real = with(at_risk(), (120, 40), RICH);
     let mut model = supposed((120, 40), RICH);
     let overview = whole(&model);
-    for says in
-        ["AT RISK", "unproven", "kernel.release = 4.14.200 (assumed; actual: 6.1.0-28-amd64)", "W leaves"]
-    {
+    for says in [
+        "AT RISK",
+        "unproven",
+        "kernel.release = 4.14.200 (assumed; actual: 6.1.0-28-amd64)",
+        "W leaves",
+    ] {
         assert!(overview.contains(says), "{says}: {overview}");
     }
     press(&mut model, "4");
@@ -123,7 +150,10 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
     assert_eq!(of_plan(&advice), of_plan(&whole(&plain)));
     for screen in ["1", "3", "4"] {
         press(&mut model, screen);
-        assert!(shown(&model).contains("WHAT IF  kernel.release = 4.14.200"), "on every screen");
+        assert!(
+            shown(&model).contains("WHAT IF  kernel.release = 4.14.200"),
+            "on every screen"
+        );
     }
     press(&mut model, "W");
     for screen in ["1", "3", "4"] {
@@ -134,7 +164,11 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
         // Where one came from, and what Esc therefore does, may be another.
         let page = |model: &Model| {
             let shown = whole(model);
-            shown.lines().filter(|line| !line.contains("q quit")).map(str::to_owned).collect::<Vec<_>>()
+            shown
+                .lines()
+                .filter(|line| !line.contains("q quit"))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
         };
         assert_eq!(page(&model), page(&plain));
     }
@@ -146,29 +180,51 @@ fn what_can_lose_data_is_named_and_cannot_be_copied() {
     let mut model = supposed((120, 40), RICH);
     press(&mut model, "4");
     let page = whole(&model);
-    assert!(page.contains("Would be offered") && page.contains("add nobarrier on /srv"), "{page}");
+    assert!(
+        page.contains("Would be offered") && page.contains("add nobarrier on /srv"),
+        "{page}"
+    );
     let rows = page.lines().count();
     press(&mut model, "g");
     for _ in 0..rows {
         for effect in press(&mut model, "enter y j") {
-            let SideEffect::Copy(text) = effect else { panic!("{effect:?}") };
+            let SideEffect::Copy(text) = effect else {
+                panic!("{effect:?}")
+            };
             assert!(!text.contains("nobarrier"), "{text}");
         }
         let screen = whole(&model);
-        assert!(!screen.contains("remount,nobarrier /srv\n") || screen.contains("undo"), "{screen}");
+        assert!(
+            !screen.contains("remount,nobarrier /srv\n") || screen.contains("undo"),
+            "{screen}"
+        );
     }
     let report = model.data.report.as_ref().unwrap();
     let risky = |step: &&crate::report::Step| step.advice.risk == Risk::DataLossIfWrong;
-    assert_eq!(report.plans.iter().flat_map(|plan| &plan.steps).filter(risky).count(), 0);
+    assert_eq!(
+        report
+            .plans
+            .iter()
+            .flat_map(|plan| &plan.steps)
+            .filter(risky)
+            .count(),
+        0
+    );
 }
 
 #[test]
 fn suppositions_add_up_are_changed_and_taken_back() {
     let mut model = supposed((80, 24), RICH);
     press(&mut model, "w");
-    assert!(shown(&model).contains("supposed 4.14.200"), "{}", shown(&model));
+    assert!(
+        shown(&model).contains("supposed 4.14.200"),
+        "{}",
+        shown(&model)
+    );
     let started = press(&mut model, "esc w f s t y p e enter x f s enter");
-    let [SideEffect::Start(_, Job::Suppose(all))] = &started[..] else { panic!("{started:?}") };
+    let [SideEffect::Start(_, Job::Suppose(all))] = &started[..] else {
+        panic!("{started:?}")
+    };
     let facts: Vec<&str> = all.iter().map(|one| one.fact).collect();
     assert_eq!(facts, ["kernel.release", "mount.fstype"]);
     let mut both = another_kernel();
@@ -176,13 +232,19 @@ fn suppositions_add_up_are_changed_and_taken_back() {
     finish(&mut model, JobResult::Supposed(Box::new(both)));
     // Chosen again it has another value, not two.
     let started = press(&mut model, "w f s t y p e enter z f s enter");
-    let [SideEffect::Start(_, Job::Suppose(all))] = &started[..] else { panic!("{started:?}") };
+    let [SideEffect::Start(_, Job::Suppose(all))] = &started[..] else {
+        panic!("{started:?}")
+    };
     let values: Vec<&str> = all.iter().map(|one| one.value.as_str()).collect();
     assert_eq!(values, ["4.14.200", "zfs"]);
     finish(&mut model, JobResult::Supposed(Box::new(another_kernel())));
     // The last one taken back is the machine as it is.
     press(&mut model, "w enter");
-    assert!(shown(&model).contains("as it really is"), "{}", shown(&model));
+    assert!(
+        shown(&model).contains("as it really is"),
+        "{}",
+        shown(&model)
+    );
     assert_eq!(press(&mut model, "enter"), []);
     assert!(model.data.supposed.is_none() && model.overlay.is_none());
     assert!(!shown(&model).contains("WHAT IF"));
@@ -198,13 +260,19 @@ fn a_machine_read_anew_has_it_worked_out_anew() {
         "{effects:?}"
     );
     let mut left = model.clone();
-    finish(&mut model, JobResult::Failed("there is no such fact any more".to_owned()));
+    finish(
+        &mut model,
+        JobResult::Failed("there is no such fact any more".to_owned()),
+    );
     assert!(model.data.supposed.is_none());
     assert!(shown(&model).contains("no assumptions any more: there is no such fact any more"));
     // Whoever leaves meanwhile has left.
     let job = left.data.activity.job().unwrap();
     press(&mut left, "W");
-    update(&mut left, Msg::Done(job, JobResult::Supposed(Box::new(another_kernel()))));
+    update(
+        &mut left,
+        Msg::Done(job, JobResult::Supposed(Box::new(another_kernel()))),
+    );
     assert!(left.data.supposed.is_none() && left.data.activity == Activity::Idle);
 }
 
@@ -213,27 +281,53 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
     let mut model = with(at_risk(), (120, 60), RICH);
     press(&mut model, "G enter");
     let screen = shown(&model);
-    assert!(screen.contains("root adds") && screen.contains("states it by hand"), "{screen}");
-    assert_eq!(press(&mut model, "y"), [SideEffect::Copy("sudo walwise /srv/pg/15/main".to_owned())]);
+    assert!(
+        screen.contains("root adds") && screen.contains("states it by hand"),
+        "{screen}"
+    );
+    assert_eq!(
+        press(&mut model, "y"),
+        [SideEffect::Copy("sudo walwise /srv/pg/15/main".to_owned())]
+    );
     press(&mut model, "i");
     let screen = shown(&model);
-    assert!(screen.contains("State by hand: ext4.features of mount /srv"), "{screen}");
+    assert!(
+        screen.contains("State by hand: ext4.features of mount /srv"),
+        "{screen}"
+    );
     assert!(screen.contains("not known: denied"), "{screen}");
     press(&mut model, "esc");
     assert!(model.overlay.is_none(), "there is no list to return to");
     press(&mut model, "i");
     let effects = press(&mut model, "f a s t _ c o m m i t enter");
-    let [SideEffect::Start(_, Job::Suppose(all))] = &effects[..] else { panic!("{effects:?}") };
-    let stated = crate::tui::Supposed { suppositions: all.clone(), ..another_kernel() };
+    let [SideEffect::Start(_, Job::Suppose(all))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
+    let stated = crate::tui::Supposed {
+        suppositions: all.clone(),
+        ..another_kernel()
+    };
     finish(&mut model, JobResult::Supposed(Box::new(stated)));
-    assert!(whole(&model).contains("stated: fast_commit"), "{}", whole(&model));
+    assert!(
+        whole(&model).contains("stated: fast_commit"),
+        "{}",
+        whole(&model)
+    );
     press(&mut model, "g");
-    assert_eq!(press(&mut model, "i"), [], "the verdict is no fact to be stated");
+    assert_eq!(
+        press(&mut model, "i"),
+        [],
+        "the verdict is no fact to be stated"
+    );
     let mut capture = at_risk();
     capture.host.live = false;
     let mut capture = with(capture, (120, 40), RICH);
     press(&mut capture, "G");
-    assert_eq!(press(&mut capture, "y"), [], "no command here would look at that machine");
+    assert_eq!(
+        press(&mut capture, "y"),
+        [],
+        "no command here would look at that machine"
+    );
 }
 
 #[test]
@@ -242,7 +336,11 @@ fn the_advice_says_what_the_plan_takes_in_the_words_of_the_text() {
         let mut model = with(report, (120, 40), RICH);
         press(&mut model, "4");
         let says = takes(model.data.plan().unwrap()).join("; ");
-        assert!(whole(&model).contains(&format!("interrupts  {says}")), "{says}: {}", whole(&model));
+        assert!(
+            whole(&model).contains(&format!("interrupts  {says}")),
+            "{says}: {}",
+            whole(&model)
+        );
     }
 }
 
@@ -258,11 +356,17 @@ fn a_step_is_told_as_in_the_text() {
             model.pages.clear();
             let state = model.pages.entry(model.screen).or_default();
             let key = crate::report::telling::About::step(step).key;
-            state.unfolded.extend([key.clone(), format!("option {key}")]);
+            state
+                .unfolded
+                .extend([key.clone(), format!("option {key}")]);
             let page = squeezed(&whole(&model));
             for label in ["affects", "price", "or", "lasts", "apply", "verify", "undo"] {
                 for said in of_step(&text, step, label) {
-                    assert!(page.contains(&squeezed(&said)), "{label} {said}:\n{}", whole(&model));
+                    assert!(
+                        page.contains(&squeezed(&said)),
+                        "{label} {said}:\n{}",
+                        whole(&model)
+                    );
                 }
             }
         }
@@ -275,10 +379,17 @@ fn squeezed(text: &str) -> String {
 
 /// What the text report has behind a label in the part about a step.
 fn of_step(text: &str, step: &crate::report::Step, label: &str) -> Vec<String> {
-    let head =
-        format!("{} of {}: ", step.advice.setting, crate::report::telling::words::subject(&step.subject));
-    let lines = text.lines().skip_while(|line| !line.contains(&head)).skip(1);
-    let own = lines.take_while(|line| line.starts_with("        ") || line.starts_with("    Already"));
+    let head = format!(
+        "{} of {}: ",
+        step.advice.setting,
+        crate::report::telling::words::subject(&step.subject)
+    );
+    let lines = text
+        .lines()
+        .skip_while(|line| !line.contains(&head))
+        .skip(1);
+    let own =
+        lines.take_while(|line| line.starts_with("        ") || line.starts_with("    Already"));
     own.filter_map(|line| line.trim_start().strip_prefix(label)?.strip_prefix(' '))
         .map(|said| said.trim().to_owned())
         .collect()
@@ -287,16 +398,34 @@ fn of_step(text: &str, step: &crate::report::Step, label: &str) -> Vec<String> {
 /// What comes of a fact that somebody states: one rule applies then, another does not.
 fn stated() -> Supposed {
     let (real, mut then) = (at_risk(), at_risk());
-    then.findings.retain(|finding| finding.rule != "ext4.journal-features");
-    for finding in then.findings.iter_mut().filter(|finding| finding.rule == "ext4.fast-commit") {
+    then.findings
+        .retain(|finding| finding.rule != "ext4.journal-features");
+    for finding in then
+        .findings
+        .iter_mut()
+        .filter(|finding| finding.rule == "ext4.fast-commit")
+    {
         finding.outcome = Outcome::Applies;
     }
     let (subject, fact) = (Subject::mount("/srv"), "ext4.features");
     let really = real.facts.named(&subject, fact).clone();
     let value = Value::List(vec!["fast_commit".to_owned()]);
-    let assumed = vec![Assumed { subject: subject.clone(), fact: fact.to_owned(), value, really }];
-    let suppositions = vec![Supposition { subject, fact, value: "fast_commit".to_owned() }];
-    Supposed { suppositions, what_if: WhatIf::new(assumed, &real, &then, &then), report: then }
+    let assumed = vec![Assumed {
+        subject: subject.clone(),
+        fact: fact.to_owned(),
+        value,
+        really,
+    }];
+    let suppositions = vec![Supposition {
+        subject,
+        fact,
+        value: "fast_commit".to_owned(),
+    }];
+    Supposed {
+        suppositions,
+        what_if: WhatIf::new(assumed, &real, &then, &then),
+        report: then,
+    }
 }
 
 fn flat(text: &str) -> String {
@@ -316,16 +445,26 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
         finish(&mut model, JobResult::Supposed(Box::new(stated())));
         let screen = shown(&model);
         let banner = screen.lines().nth(2).unwrap();
-        assert!(banner.contains("WHAT IF  ext4.features of mount /srv = fast_commit (stated) ─"), "{banner}");
+        assert!(
+            banner.contains("WHAT IF  ext4.features of mount /srv = fast_commit (stated) ─"),
+            "{banner}"
+        );
         for said in told {
             assert!(flat(&screen).contains(said), "{said}: {screen}");
         }
         press(&mut model, "4");
         for said in told {
-            assert!(flat(&shown(&model)).contains(said), "{said}: {}", shown(&model));
+            assert!(
+                flat(&shown(&model)).contains(said),
+                "{said}: {}",
+                shown(&model)
+            );
         }
     }
-    let report = Report { what_if: Some(stated().what_if), ..at_risk() };
+    let report = Report {
+        what_if: Some(stated().what_if),
+        ..at_risk()
+    };
     let text = crate::report::text::render(&report);
     for said in told {
         assert!(flat(&text).contains(said), "{said}: {text}");
@@ -367,7 +506,18 @@ proptest! {
 }
 
 fn key() -> impl Strategy<Value = String> {
-    let special = ["up", "down", "pgup", "pgdn", "home", "end", "enter", "tab", "backspace", "esc"];
+    let special = [
+        "up",
+        "down",
+        "pgup",
+        "pgdn",
+        "home",
+        "end",
+        "enter",
+        "tab",
+        "backspace",
+        "esc",
+    ];
     prop_oneof![
         prop::sample::select(special.to_vec()).prop_map(str::to_owned),
         "[a-z.]".prop_map(|typed| typed),
@@ -378,9 +528,16 @@ fn key() -> impl Strategy<Value = String> {
 fn a_sign_before_a_value_is_refused_with_a_hint() {
     let mut model = with(at_risk(), (80, 24), RICH);
     press(&mut model, "w k e r n enter = 6 . 1");
-    assert!(shown(&model).contains("kernel.release is typed without “=”: 6.1"), "{}", shown(&model));
+    assert!(
+        shown(&model).contains("kernel.release is typed without “=”: 6.1"),
+        "{}",
+        shown(&model)
+    );
     assert_eq!(press(&mut model, "enter"), [], "it is no kernel");
     press(&mut model, "ctrl-u 6 . 1");
     assert!(!shown(&model).contains("typed without"));
-    assert!(matches!(&press(&mut model, "enter")[..], [SideEffect::Start(..)]));
+    assert!(matches!(
+        &press(&mut model, "enter")[..],
+        [SideEffect::Start(..)]
+    ));
 }

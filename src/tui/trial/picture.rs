@@ -1,4 +1,5 @@
-//! Draws a trial on a terminal of any size: what has no room is left out by rank, the loads themselves last.
+//! Draws a trial on a terminal of any size: what has no room is left out by rank, the loads
+//! themselves last.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -26,17 +27,28 @@ pub fn draw(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &m
     let (footer, rest) = area::bottom(rest, 1);
     let (floor, body) = area::bottom(rest, 1);
     let dim = theme.style(TextRole::Dim);
-    let blocks = if board.blocks == 1 { "1 block".to_owned() } else { format!("{} blocks", board.blocks) };
+    let blocks = if board.blocks == 1 {
+        "1 block".to_owned()
+    } else {
+        format!("{} blocks", board.blocks)
+    };
     sides(
         (&format!(" {}", board.title), theme.style(TextRole::Heading)),
         (&format!("{blocks} "), Style::default()),
         head,
         buffer,
     );
-    let needed =
-        board.needed.map(|needed| format!("settled in about {} · ", time(needed))).unwrap_or_default();
+    let needed = board
+        .needed
+        .map(|needed| format!("settled in about {} · ", time(needed)))
+        .unwrap_or_default();
     let most = format!("{needed}ends in at most {} ", time(left));
-    sides((&format!(" {doing}"), dim), (&most, Style::default()), news, buffer);
+    sides(
+        (&format!(" {doing}"), dim),
+        (&most, Style::default()),
+        news,
+        buffer,
+    );
     Span::styled("─".repeat(usize::from(rule.width)), dim).render(rule, buffer);
     loads(board, body, theme, buffer);
     strip(&board.floor, floor, theme, buffer);
@@ -53,7 +65,11 @@ pub fn draw(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &m
 /// Left and right in one row; the left gives way.
 fn sides(left: (&str, Style), right: (&str, Style), row: Rect, buffer: &mut Buffer) {
     let (place, rest) = area::right(row, u16::try_from(text::width(right.0)).unwrap_or(u16::MAX));
-    Span::styled(text::fit(left.0, usize::from(rest.width).saturating_sub(1)), left.1).render(rest, buffer);
+    Span::styled(
+        text::fit(left.0, usize::from(rest.width).saturating_sub(1)),
+        left.1,
+    )
+    .render(rest, buffer);
     Span::styled(right.0.to_owned(), right.1).render(place, buffer);
 }
 
@@ -69,7 +85,12 @@ fn loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut Buffe
     let room = usize::from(body.height);
     let twin = |row: &&ForestRow| matches!(row.place, ForestPlace::Twin { .. });
     let shown = |with_twin: bool| -> Vec<(&BoardLoad, Vec<&ForestRow>)> {
-        let rows = |load: &'b BoardLoad| load.rows.iter().filter(|row| with_twin || !twin(row)).collect();
+        let rows = |load: &'b BoardLoad| {
+            load.rows
+                .iter()
+                .filter(|row| with_twin || !twin(row))
+                .collect()
+        };
         board.loads.iter().map(|load| (load, rows(load))).collect()
     };
     let high = |parts: &[(&BoardLoad, Vec<&ForestRow>)]| {
@@ -117,13 +138,25 @@ struct Columns {
 
 impl Columns {
     fn of(board: &TrialBoard, room: usize) -> Self {
-        let names = board.loads.iter().flat_map(|load| &load.rows).map(|row| text::width(&row.name));
+        let names = board
+            .loads
+            .iter()
+            .flat_map(|load| &load.rows)
+            .map(|row| text::width(&row.name));
         let name = names.max().unwrap_or(0).min(20);
         // The margin, the sign, and the gaps between four columns.
         let rest = room.saturating_sub(3 + name + 2 + RATE + 2);
         match rest.checked_sub(2 + WORDS + 1) {
-            Some(bar) if bar >= BAR => Self { name, bar, words: WORDS },
-            Some(_) | None => Self { name, bar: rest.saturating_sub(1), words: 0 },
+            Some(bar) if bar >= BAR => Self {
+                name,
+                bar,
+                words: WORDS,
+            },
+            Some(_) | None => Self {
+                name,
+                bar: rest.saturating_sub(1),
+                words: 0,
+            },
         }
     }
 
@@ -135,17 +168,31 @@ impl Columns {
 fn candidate(board: &TrialBoard, row: &ForestRow, field: &Columns, theme: Theme) -> Line<'static> {
     let is_below = matches!(row.place, ForestPlace::Twin { .. } | ForestPlace::Below);
     let best = row.place.may_be_best();
-    let style = if best { Style::default() } else { theme.style(TextRole::Dim) };
+    let style = if best {
+        Style::default()
+    } else {
+        theme.style(TextRole::Dim)
+    };
     let sign = if best { "●" } else { " " };
-    let mark = if best { theme.style(TextRole::Good) } else { style };
+    let mark = if best {
+        theme.style(TextRole::Good)
+    } else {
+        style
+    };
     let (name, rate) = (text::pad(&row.name, field.name), per_second(row.rate));
     let mut spans = vec![
         Span::styled(format!(" {sign} "), mark),
         Span::styled(format!("{name}  {rate:>RATE$}  "), style),
-        Span::styled(bar(board, row, field.bar), if is_below { style } else { mark }),
+        Span::styled(
+            bar(board, row, field.bar),
+            if is_below { style } else { mark },
+        ),
     ];
     if field.words > 0 {
-        spans.push(Span::styled(format!("  {}", text::fit(&row.place.against(), field.words)), style));
+        spans.push(Span::styled(
+            format!("  {}", text::fit(&row.place.against(), field.words)),
+            style,
+        ));
     }
     Line::from(spans)
 }
@@ -154,17 +201,28 @@ fn candidate(board: &TrialBoard, row: &ForestRow, field: &Columns, theme: Theme)
 fn bar(board: &TrialBoard, row: &ForestRow, columns: usize) -> String {
     let first = cell(board.axis.share(0.0), columns.saturating_sub(1));
     let drawn = match (row.place.interval(), row.place) {
-        (Some(found), _) => {
-            interval([found.low, found.value, found.high].map(|at| board.axis.share(at)), columns)
-        }
-        (None, ForestPlace::First { .. }) => {
-            (0..columns).map(|column| if column == first { '◆' } else { ' ' }).collect()
-        }
+        (Some(found), _) => interval(
+            [found.low, found.value, found.high].map(|at| board.axis.share(at)),
+            columns,
+        ),
+        (None, ForestPlace::First { .. }) => (0..columns)
+            .map(|column| if column == first { '◆' } else { ' ' })
+            .collect(),
         (None, ForestPlace::Ranked { .. } | ForestPlace::Twin { .. } | ForestPlace::Below) => {
             text::blank(columns)
         }
     };
-    drawn.chars().enumerate().map(|(at, mark)| if at == first && mark == ' ' { '┊' } else { mark }).collect()
+    drawn
+        .chars()
+        .enumerate()
+        .map(|(at, mark)| {
+            if at == first && mark == ' ' {
+                '┊'
+            } else {
+                mark
+            }
+        })
+        .collect()
 }
 
 /// The marks of the axis, beneath the bars.
@@ -178,7 +236,9 @@ fn scale(board: &TrialBoard, field: &Columns, theme: Theme) -> Option<Line<'stat
 /// The bare extent as a strip of the last blocks.
 fn strip(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Buffer) {
     let most = floor.iter().copied().fold(0.0, f64::max);
-    let Some(last) = floor.last().filter(|_| most > 0.0) else { return };
+    let Some(last) = floor.last().filter(|_| most > 0.0) else {
+        return;
+    };
     let name = " bare extent  ";
     let now = format!("  {} ", per_second(Some(*last)));
     let room = usize::from(row.width).saturating_sub(text::width(name) + text::width(&now));

@@ -1,4 +1,5 @@
-//! What jobs report while they run and when they end. What keys and signals do is left to the parent.
+//! What jobs report while they run and when they end. What keys and signals do is left to the
+//! parent.
 
 use super::{on_page, show};
 use crate::facts::catalog::postgres::WalSyncMethod;
@@ -38,8 +39,12 @@ pub(super) fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<
 }
 
 pub(super) fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<SideEffect> {
-    let Some(result) = export::done(model, from, result) else { return Vec::new() };
-    let Some(result) = model.data.raw.done(result) else { return Vec::new() };
+    let Some(result) = export::done(model, from, result) else {
+        return Vec::new();
+    };
+    let Some(result) = model.data.raw.done(result) else {
+        return Vec::new();
+    };
     if model.data.activity.job() != Some(from) {
         return Vec::new();
     }
@@ -48,11 +53,15 @@ pub(super) fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Sid
         (JobResult::Report(report), Activity::Wanting { .. }) => {
             model.learn(report);
             let wish = model.data.plan().and_then(Plan::wish);
-            model.notice = Some(wish.unwrap_or_else(|| "the plan is of the first choice".to_owned()));
+            model.notice =
+                Some(wish.unwrap_or_else(|| "the plan is of the first choice".to_owned()));
             return suppose_again(model);
         }
         (JobResult::Report(report), activity) => {
-            if let Activity::Probing { target, progress, .. } = activity {
+            if let Activity::Probing {
+                target, progress, ..
+            } = activity
+            {
                 let found = report.probes.iter().find(|probe| probe.target == target);
                 // The screen of the probe says it anyway.
                 let elsewhere = model.screen != ScreenId::Probe;
@@ -60,8 +69,14 @@ pub(super) fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Sid
                 let in_force = in_force(&report, cluster.and_then(|about| about.cluster.as_ref()));
                 let says = |probe: &ProbeResult| measured(&probe.measurement, in_force);
                 model.notice = found.filter(|_| elsewhere).map(says);
-                let histogram = progress.map(|progress| progress.histogram).unwrap_or_default();
-                model.data.ended = Some(ProbeReport { target, histogram, failed: None });
+                let histogram = progress
+                    .map(|progress| progress.histogram)
+                    .unwrap_or_default();
+                model.data.ended = Some(ProbeReport {
+                    target,
+                    histogram,
+                    failed: None,
+                });
             }
             model.learn(report);
             return suppose_again(model);
@@ -76,21 +91,42 @@ pub(super) fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Sid
             }
         }
         (JobResult::Plan(lines), Activity::Planning { target, .. }) => {
-            model.overlay = Some(Overlay::Confirm { target, plan: Ok(lines) });
+            model.overlay = Some(Overlay::Confirm {
+                target,
+                plan: Ok(lines),
+            });
         }
         (JobResult::Failed(why), Activity::Planning { target, .. }) => {
-            model.overlay = Some(Overlay::Confirm { target, plan: Err(why) });
+            model.overlay = Some(Overlay::Confirm {
+                target,
+                plan: Err(why),
+            });
         }
-        (JobResult::Failed(why), Activity::Probing { target, cancelled, .. }) => {
+        (
+            JobResult::Failed(why),
+            Activity::Probing {
+                target, cancelled, ..
+            },
+        ) => {
             let how = if cancelled { "was cancelled" } else { "failed" };
             let said = format!("the probe {how}: {why}");
             model.notice = (model.screen != ScreenId::Probe).then(|| said.clone());
-            let before = model.data.ended.take().filter(|before| before.target == target);
+            let before = model
+                .data
+                .ended
+                .take()
+                .filter(|before| before.target == target);
             let histogram = before.map(|before| before.histogram).unwrap_or_default();
-            model.data.ended = Some(ProbeReport { target, histogram, failed: Some(said) });
+            model.data.ended = Some(ProbeReport {
+                target,
+                histogram,
+                failed: Some(said),
+            });
         }
         (JobResult::Failed(why), Activity::Wanting { .. }) => model.notice = Some(why),
-        (JobResult::Failed(why), _) => model.notice = Some(format!("reading the machine failed: {why}")),
+        (JobResult::Failed(why), _) => {
+            model.notice = Some(format!("reading the machine failed: {why}"));
+        }
         (_, _) => {}
     }
     Vec::new()
@@ -98,7 +134,11 @@ pub(super) fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Sid
 
 /// The result of a probe, in a line.
 fn measured(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
-    let how = if found.cancelled { "cancelled, results kept" } else { "measured" };
+    let how = if found.cancelled {
+        "cancelled, results kept"
+    } else {
+        "measured"
+    };
     format!("{how}: {}", sentence(found, in_force))
 }
 
@@ -110,12 +150,18 @@ fn supposed(model: &mut Model, supposed: Box<Supposed>) {
         if model.screen != ScreenId::Overview {
             show(model, ScreenId::Advice);
         }
-        on_page(model, |page, state, height| page.go(state, Motion::Top, height));
+        on_page(model, |page, state, height| {
+            page.go(state, Motion::Top, height);
+        });
     }
 }
 
 /// Assumptions must be evaluated again after the machine was read or measured again.
 fn suppose_again(model: &mut Model) -> Vec<SideEffect> {
     let all = model.data.suppositions().to_vec();
-    if all.is_empty() { Vec::new() } else { vec![model.suppose(all)] }
+    if all.is_empty() {
+        Vec::new()
+    } else {
+        vec![model.suppose(all)]
+    }
 }

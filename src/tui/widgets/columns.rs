@@ -1,5 +1,5 @@
-//! Aligned columns: their widths in the available space, the order in which they shrink, and those that continue in
-//! further lines.
+//! Aligned columns: their widths in the available space, the order in which they shrink, and those
+//! that continue in further lines.
 //!
 //! Informative columns are wrapped; names and repetitions are cut or dropped.
 
@@ -22,22 +22,38 @@ pub struct Column {
 impl Column {
     /// A column that is never left out.
     pub const fn keep(least: usize) -> Self {
-        Self { least, drop: 0, wraps: false }
+        Self {
+            least,
+            drop: 0,
+            wraps: false,
+        }
     }
 
     /// A column that may be left out, the highest first.
     pub const fn drop(drop: u8) -> Self {
-        Self { least: usize::MAX, drop, wraps: false }
+        Self {
+            least: usize::MAX,
+            drop,
+            wraps: false,
+        }
     }
 
     /// A column that is never left out or cut: it goes on in further lines.
     pub const fn wrap(least: usize) -> Self {
-        Self { least, drop: 0, wraps: true }
+        Self {
+            least,
+            drop: 0,
+            wraps: true,
+        }
     }
 
     /// A column that goes on in further lines, and is left out where not even that much has room.
     pub const fn wrap_or_drop(least: usize, drop: u8) -> Self {
-        Self { least, drop, wraps: true }
+        Self {
+            least,
+            drop,
+            wraps: true,
+        }
     }
 }
 
@@ -45,21 +61,31 @@ pub type StyledText = (String, Style);
 
 const GAP: usize = 2;
 
-/// The rows as lines, each cell aligned with those above and below it, within so many columns. Of what wraps, the first line
-/// is shown.
+/// The rows as lines, each cell aligned with those above and below it, within so many columns. Of
+/// what wraps, the first line is shown.
 pub fn lines(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<Line<'static>> {
     let widths = widths(rows, columns, room);
     rows.iter().map(|row| line(row, &widths)).collect()
 }
 
 /// The same with all that wraps: each row in as many lines as it takes, at least one.
-pub fn wrapped(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<Vec<Line<'static>>> {
+pub fn wrapped(
+    rows: &[Vec<StyledText>],
+    columns: &[Column],
+    room: usize,
+) -> Vec<Vec<Line<'static>>> {
     let widths = widths(rows, columns, room);
-    rows.iter().map(|row| row_in_lines(row, columns, &widths)).collect()
+    rows.iter()
+        .map(|row| row_in_lines(row, columns, &widths))
+        .collect()
 }
 
 /// Lines at the left, and others that begin at this column, as one.
-pub fn beside(left: Vec<Line<'static>>, right: Vec<Line<'static>>, at: usize) -> Vec<Line<'static>> {
+pub fn beside(
+    left: Vec<Line<'static>>,
+    right: Vec<Line<'static>>,
+    at: usize,
+) -> Vec<Line<'static>> {
     let high = left.len().max(right.len());
     let (mut left, mut right) = (left.into_iter(), right.into_iter());
     let row = |_| {
@@ -68,9 +94,13 @@ pub fn beside(left: Vec<Line<'static>>, right: Vec<Line<'static>>, at: usize) ->
         let more = right.next().unwrap_or_default();
         let styled = |line: Line<'static>| {
             let style = line.style;
-            line.spans.into_iter().map(move |span| Span::styled(span.content, style.patch(span.style)))
+            line.spans
+                .into_iter()
+                .map(move |span| Span::styled(span.content, style.patch(span.style)))
         };
-        let spans = styled(first).chain([Span::raw(text::blank(gap))]).chain(styled(more));
+        let spans = styled(first)
+            .chain([Span::raw(text::blank(gap))])
+            .chain(styled(more));
         Line::from(spans.collect::<Vec<_>>())
     };
     (0..high).map(row).collect()
@@ -85,7 +115,10 @@ pub fn labelled(
 ) -> Vec<Line<'static>> {
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
     let line = |(row, label): (String, &str)| {
-        Line::from(vec![Span::styled(text::pad(label, indent), of_label), Span::styled(row, style)])
+        Line::from(vec![
+            Span::styled(text::pad(label, indent), of_label),
+            Span::styled(row, style),
+        ])
     };
     rows.into_iter().zip(labels).map(line).collect()
 }
@@ -98,7 +131,11 @@ fn row_in_lines(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec
             vec![content.clone()]
         }
     };
-    let pieces: Vec<Vec<String>> = row.iter().zip(columns.iter().zip(widths)).map(pieces).collect();
+    let pieces: Vec<Vec<String>> = row
+        .iter()
+        .zip(columns.iter().zip(widths))
+        .map(pieces)
+        .collect();
     let shown = pieces.iter().zip(widths).filter(|(_, width)| **width > 0);
     let high = shown.map(|(pieces, _)| pieces.len()).max().unwrap_or(1);
     let one = |at: usize| -> Vec<StyledText> {
@@ -121,17 +158,25 @@ fn line(row: &[StyledText], widths: &[usize]) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The width of each column; 0 for those left out. First the widest that may be cut are cut, then columns are left out; but
-/// where something wraps, that becomes narrower first, and columns are left out before anything is cut.
+/// The width of each column; 0 for those left out. First the widest that may be cut are cut, then
+/// columns are left out; but where something wraps, that becomes narrower first, and columns are
+/// left out before anything is cut.
 fn widths(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<usize> {
     let full = natural(rows, columns.len());
     let mut left_out = 0_u8;
-    let mut order: Vec<u8> = columns.iter().map(|column| column.drop).filter(|drop| *drop > 0).collect();
+    let mut order: Vec<u8> = columns
+        .iter()
+        .map(|column| column.drop)
+        .filter(|drop| *drop > 0)
+        .collect();
     order.sort_unstable();
     loop {
         let shown = |column: &Column| column.drop == 0 || left_out == 0 || column.drop < left_out;
-        let mut widths: Vec<usize> =
-            full.iter().zip(columns).map(|(width, column)| if shown(column) { *width } else { 0 }).collect();
+        let mut widths: Vec<usize> = full
+            .iter()
+            .zip(columns)
+            .map(|(width, column)| if shown(column) { *width } else { 0 })
+            .collect();
         let wraps = columns.iter().any(|column| column.wraps);
         shrink(&mut widths, columns, room, |column| column.wraps || !wraps);
         match order.pop() {
@@ -144,13 +189,16 @@ fn widths(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<usiz
     }
 }
 
-/// Takes columns away from the widest of these that may become narrower until the row fits or none may any more.
+/// Takes columns away from the widest of these that may become narrower until the row fits or none
+/// may any more.
 fn shrink(widths: &mut [usize], columns: &[Column], room: usize, which: impl Fn(&Column) -> bool) {
     let mut excess = total(widths).saturating_sub(room);
     while excess > 0 {
         let may = |(width, column): &(&mut usize, &Column)| which(column) && **width > column.least;
         let widest = widths.iter_mut().zip(columns).filter(may);
-        let Some((width, _)) = widest.max_by_key(|(width, _)| **width) else { return };
+        let Some((width, _)) = widest.max_by_key(|(width, _)| **width) else {
+            return;
+        };
         *width = width.saturating_sub(1);
         excess = excess.saturating_sub(1);
     }
@@ -158,15 +206,24 @@ fn shrink(widths: &mut [usize], columns: &[Column], room: usize, which: impl Fn(
 
 /// The width of each column where all of it has room.
 pub fn natural(rows: &[Vec<StyledText>], columns: usize) -> Vec<usize> {
-    let width =
-        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|(content, _)| text::width(content)).max();
-    (0..columns).map(|at| width(at).unwrap_or_default()).collect()
+    let width = |at: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(at))
+            .map(|(content, _)| text::width(content))
+            .max()
+    };
+    (0..columns)
+        .map(|at| width(at).unwrap_or_default())
+        .collect()
 }
 
 /// The width of a row: gaps stand between the columns that are shown.
 pub fn total(widths: &[usize]) -> usize {
     let shown = widths.iter().filter(|width| **width > 0).count();
-    widths.iter().sum::<usize>().saturating_add(GAP.saturating_mul(shown.saturating_sub(1)))
+    widths
+        .iter()
+        .sum::<usize>()
+        .saturating_add(GAP.saturating_mul(shown.saturating_sub(1)))
 }
 
 #[cfg(test)]
@@ -174,38 +231,73 @@ mod tests {
     use super::*;
 
     fn shown(room: usize) -> Vec<String> {
-        let row = |cells: [&str; 3]| cells.iter().map(|c| ((*c).to_owned(), Style::default())).collect();
-        let rows: Vec<Vec<StyledText>> =
-            vec![row(["critical", "nobarrier → barrier", "remount"]), row(["keep", "fdatasync", "at once"])];
+        let row = |cells: [&str; 3]| {
+            cells
+                .iter()
+                .map(|c| ((*c).to_owned(), Style::default()))
+                .collect()
+        };
+        let rows: Vec<Vec<StyledText>> = vec![
+            row(["critical", "nobarrier → barrier", "remount"]),
+            row(["keep", "fdatasync", "at once"]),
+        ];
         let columns = [Column::keep(8), Column::keep(6), Column::drop(1)];
-        lines(&rows, &columns, room).iter().map(ToString::to_string).collect()
+        lines(&rows, &columns, room)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]
     fn columns_align_then_shrink_then_give_way() {
         assert_eq!(
             shown(60),
-            ["critical  nobarrier → barrier  remount", "keep      fdatasync            at once"]
+            [
+                "critical  nobarrier → barrier  remount",
+                "keep      fdatasync            at once"
+            ]
         );
-        assert_eq!(shown(30), ["critical  nobarrier …  remount", "keep      fdatasync    at once"]);
+        assert_eq!(
+            shown(30),
+            [
+                "critical  nobarrier …  remount",
+                "keep      fdatasync    at once"
+            ]
+        );
         assert_eq!(shown(20), ["critical  nobarrier…", "keep      fdatasync "]);
     }
 
     #[test]
     fn what_wraps_loses_no_word_and_leaves_others_out_before_it_cuts_them() {
-        let row = |cells: [&str; 3]| cells.iter().map(|c| ((*c).to_owned(), Style::default())).collect();
+        let row = |cells: [&str; 3]| {
+            cells
+                .iter()
+                .map(|c| ((*c).to_owned(), Style::default()))
+                .collect()
+        };
         let rows: Vec<Vec<StyledText>> = vec![
-            row(["/srv/data", "remove nobarrier, relatime → noatime", "remount"]),
+            row([
+                "/srv/data",
+                "remove nobarrier, relatime → noatime",
+                "remount",
+            ]),
             row(["host", "none", ""]),
         ];
         let columns = [Column::keep(4), Column::wrap(12), Column::drop(1)];
         let shown = |room: usize| -> Vec<String> {
             let rows = wrapped(&rows, &columns, room);
-            rows.iter().flatten().map(|line| line.to_string().trim_end().to_owned()).collect()
+            rows.iter()
+                .flatten()
+                .map(|line| line.to_string().trim_end().to_owned())
+                .collect()
         };
         assert_eq!(
             shown(40),
-            ["/srv/data  remove nobarrier,     remount", "           relatime → noatime", "host       none"]
+            [
+                "/srv/data  remove nobarrier,     remount",
+                "           relatime → noatime",
+                "host       none"
+            ]
         );
         assert_eq!(
             shown(24),
@@ -217,7 +309,13 @@ mod tests {
                 "host       none"
             ]
         );
-        assert!(shown(18).iter().any(|line| line.starts_with("/sr…  remove")), "{:?}", shown(18));
+        assert!(
+            shown(18)
+                .iter()
+                .any(|line| line.starts_with("/sr…  remove")),
+            "{:?}",
+            shown(18)
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The share of commits done within a time, as curves on a logarithmic axis: braille dots, or letters where there is only
-//! ASCII.
+//! The share of commits done within a time, as curves on a logarithmic axis: braille dots, or
+//! letters where there is only ASCII.
 
 use super::{axis, text};
 use crate::report::axis::Axis;
@@ -21,13 +21,22 @@ const BLANK: u32 = 0x2800;
 /// Columns of the scale at the left.
 const SCALE: usize = 8;
 
-/// The curves with both their scales, in so many columns and rows; nothing where there is no room for them.
+/// The curves with both their scales, in so many columns and rows; nothing where there is no room
+/// for them.
 pub fn lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool) -> Vec<String> {
     let (inner, high) = (columns.saturating_sub(SCALE), rows.saturating_sub(2));
     let axis = Axis::around_quantiles(curves.iter().map(|curve| curve.quantiles));
-    let Some(axis) = axis.filter(|_| high >= 3) else { return Vec::new() };
-    let Some([ticks, labels]) = axis::lines(&axis, inner) else { return Vec::new() };
-    let drawn = if ascii { letters(curves, &axis, inner, high) } else { dots(curves, &axis, inner, high) };
+    let Some(axis) = axis.filter(|_| high >= 3) else {
+        return Vec::new();
+    };
+    let Some([ticks, labels]) = axis::lines(&axis, inner) else {
+        return Vec::new();
+    };
+    let drawn = if ascii {
+        letters(curves, &axis, inner, high)
+    } else {
+        dots(curves, &axis, inner, high)
+    };
     let scale = |row: usize| match row {
         0 => "100 %",
         row if row == high / 2 => "50 %",
@@ -58,7 +67,10 @@ fn places(curve: &Curve<'_>, axis: &Axis, columns: usize, last: usize) -> Vec<us
 /// The share of commits done within a time.
 fn share(quantiles: &[f64], time: f64) -> f64 {
     let done = quantiles.partition_point(|quantile| *quantile <= time);
-    let before = done.checked_sub(1).and_then(|before| quantiles.get(before)).copied();
+    let before = done
+        .checked_sub(1)
+        .and_then(|before| quantiles.get(before))
+        .copied();
     let part = match (before, quantiles.get(done)) {
         (Some(from), Some(to)) if to > &from => (time - from) / (to - from),
         _ => 0.0,
@@ -71,26 +83,48 @@ fn dots(curves: &[Curve<'_>], axis: &Axis, columns: usize, rows: usize) -> Vec<S
     let mut cells = vec![vec![BLANK; columns]; rows];
     for curve in curves {
         let mut before = None;
-        for (x, y) in places(curve, axis, wide, high.saturating_sub(1)).into_iter().enumerate() {
+        for (x, y) in places(curve, axis, wide, high.saturating_sub(1))
+            .into_iter()
+            .enumerate()
+        {
             // A steep curve has no holes.
             for y in y..=before.map_or(y, |before: usize| before.saturating_sub(1).max(y)) {
-                let dot = DOTS.get(y % DOWN).and_then(|row| row.get(x % ACROSS)).copied().unwrap_or_default();
-                if let Some(cell) = cells.get_mut(y / DOWN).and_then(|row| row.get_mut(x / ACROSS)) {
+                let dot = DOTS
+                    .get(y % DOWN)
+                    .and_then(|row| row.get(x % ACROSS))
+                    .copied()
+                    .unwrap_or_default();
+                if let Some(cell) = cells
+                    .get_mut(y / DOWN)
+                    .and_then(|row| row.get_mut(x / ACROSS))
+                {
                     *cell |= dot;
                 }
             }
             before = Some(y);
         }
     }
-    let drawn = |cell: &u32| if *cell == BLANK { ' ' } else { char::from_u32(*cell).unwrap_or(' ') };
-    cells.iter().map(|row| row.iter().map(drawn).collect()).collect()
+    let drawn = |cell: &u32| {
+        if *cell == BLANK {
+            ' '
+        } else {
+            char::from_u32(*cell).unwrap_or(' ')
+        }
+    };
+    cells
+        .iter()
+        .map(|row| row.iter().map(drawn).collect())
+        .collect()
 }
 
 /// The letter of each curve in each column; a star where several meet.
 fn letters(curves: &[Curve<'_>], axis: &Axis, columns: usize, rows: usize) -> Vec<String> {
     let mut cells = vec![vec![' '; columns]; rows];
     for curve in curves {
-        for (x, y) in places(curve, axis, columns, rows.saturating_sub(1)).into_iter().enumerate() {
+        for (x, y) in places(curve, axis, columns, rows.saturating_sub(1))
+            .into_iter()
+            .enumerate()
+        {
             if let Some(cell) = cells.get_mut(y).and_then(|row| row.get_mut(x)) {
                 *cell = if *cell == ' ' { curve.letter } else { '*' };
             }
@@ -107,11 +141,24 @@ mod tests {
 
     #[test]
     fn a_curve_rises_from_nothing_to_all() {
-        let (fast, slow): (Vec<f64>, Vec<f64>) =
-            (1..=64).map(|i| (f64::from(i + 100), f64::from(i + 300))).unzip();
-        let curves = [Curve { letter: 'a', quantiles: &fast }, Curve { letter: 'b', quantiles: &slow }];
+        let (fast, slow): (Vec<f64>, Vec<f64>) = (1..=64)
+            .map(|i| (f64::from(i + 100), f64::from(i + 300)))
+            .unzip();
+        let curves = [
+            Curve {
+                letter: 'a',
+                quantiles: &fast,
+            },
+            Curve {
+                letter: 'b',
+                quantiles: &slow,
+            },
+        ];
         assert_eq!(
-            lines(&curves, 48, 7, true).iter().map(|line| line.trim_end()).collect::<Vec<_>>(),
+            lines(&curves, 48, 7, true)
+                .iter()
+                .map(|line| line.trim_end())
+                .collect::<Vec<_>>(),
             [
                 " 100 % │           aaaaaaaaaaaaaaaaaaaa*********",
                 "       │         aa                   b",

@@ -7,7 +7,8 @@ use unicode_width::UnicodeWidthStr;
 use super::text::{fit, fit_end};
 use crate::text::is_treacherous;
 
-/// A text of at most [`Field::MOST`] characters with a cursor in it. No character in it changes how a terminal shows others.
+/// A text of at most [`Field::MOST`] characters with a cursor in it. No character in it changes how
+/// a terminal shows others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
     text: String,
@@ -32,7 +33,8 @@ pub enum Edit {
 }
 
 impl Field {
-    /// The most characters: more than a path or a value needs, and few enough that a list is searched for them at every key.
+    /// The most characters: more than a path or a value needs, and few enough that a list is
+    /// searched for them at every key.
     pub const MOST: usize = 500;
 
     /// This text as far as there is room for it, with the cursor at its end.
@@ -46,8 +48,8 @@ impl Field {
         &self.text
     }
 
-    /// Types a text; false where not all of it has room. Controls and whatever nobody sees are left out: pasted text may be
-    /// anything.
+    /// Types a text; false where not all of it has room. Controls and whatever nobody sees are left
+    /// out: pasted text may be anything.
     pub fn push(&mut self, text: &str) -> bool {
         let mut room = Self::MOST.saturating_sub(self.text.chars().count());
         let (_, behind) = self.parts();
@@ -87,12 +89,15 @@ impl Field {
 
     /// Takes away so many bytes behind the cursor.
     fn take(&mut self, bytes: usize) {
-        self.text.drain(self.cursor..self.cursor.saturating_add(bytes));
+        self.text
+            .drain(self.cursor..self.cursor.saturating_add(bytes));
     }
 
     /// The text before and behind the cursor.
     fn parts(&self) -> (&str, &str) {
-        self.text.split_at_checked(self.cursor).unwrap_or((&self.text, ""))
+        self.text
+            .split_at_checked(self.cursor)
+            .unwrap_or((&self.text, ""))
     }
 
     /// The text in so many columns, with the cursor in sight: a cell in reverse.
@@ -103,7 +108,11 @@ impl Field {
         let left = room.saturating_sub(cursor.width());
         let before = fit_end(before, left);
         let behind = fit(behind.as_str(), left.saturating_sub(before.width()));
-        Line::from(vec![Span::raw(before), Span::styled(cursor, Modifier::REVERSED), Span::raw(behind)])
+        Line::from(vec![
+            Span::raw(before),
+            Span::styled(cursor, Modifier::REVERSED),
+            Span::raw(behind),
+        ])
     }
 }
 

@@ -1,5 +1,5 @@
-//! A flush path drawn as a path: a rail down the left that is solid while the flush travels, turns into the hop where its
-//! journey ends, and is gone below a drop; beside it each hop with its fate.
+//! A flush path drawn as a path: a rail down the left that is solid while the flush travels, turns
+//! into the hop where its journey ends, and is gone below a drop; beside it each hop with its fate.
 
 use ratatui::text::{Line, Span};
 
@@ -25,10 +25,16 @@ struct PathRow<'a> {
 }
 
 /// The path in so many columns: the first hop of each row, and the lines of the row.
-pub fn rows(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<(&FlushHop, Vec<Line<'static>>)> {
+pub fn rows(
+    path: &[FlushHop],
+    theme: Theme,
+    columns: usize,
+) -> Vec<(&FlushHop, Vec<Line<'static>>)> {
     let rows = merged(path);
     let drawn = rows.iter().zip(rails(&rows));
-    drawn.map(|(row, rail)| (row.hop, row.lines(rail, theme, columns))).collect()
+    drawn
+        .map(|(row, rail)| (row.hop, row.lines(rail, theme, columns)))
+        .collect()
 }
 
 /// The hops in rows. Where there are too many, layers in a row that pass a flush on are one.
@@ -37,7 +43,9 @@ fn merged(path: &[FlushHop]) -> Vec<PathRow<'_>> {
     let is_plain = |hop: &FlushHop| matches!((hop.kind, hop.fate), (HopKind::Layer, Fate::Passed));
     for hop in path {
         match rows.last_mut() {
-            Some(last) if path.len() > MOST && is_plain(last.hop) && is_plain(hop) => last.more += 1,
+            Some(last) if path.len() > MOST && is_plain(last.hop) && is_plain(hop) => {
+                last.more += 1;
+            }
             _ => rows.push(PathRow { hop, more: 0 }),
         }
     }
@@ -56,10 +64,13 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
     let mut rail = |at: usize, row: &PathRow<'_>| -> [&'static str; 2] {
         let hop = row.hop;
         let rest = rows.get(at.saturating_add(1)..).unwrap_or_default();
-        let goes_on = rest.iter().any(|below| below.hop.rank > hop.rank && is_reached(below.hop))
+        let goes_on = rest
+            .iter()
+            .any(|below| below.hop.rank > hop.rank && is_reached(below.hop))
             && !hop.fate.is_dropped();
         let is_followed = rest.first().is_some_and(|below| below.hop.rank == hop.rank);
-        let is_many = hop.subjects.len() > 1 && matches!(hop.kind, HopKind::Layer | HopKind::FileSystem);
+        let is_many =
+            hop.subjects.len() > 1 && matches!(hop.kind, HopKind::Layer | HopKind::FileSystem);
         if at == 0 {
             return ["┏━━", "┃  "];
         }
@@ -70,7 +81,11 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
             parts = false;
             return ["┊  ", if goes_on { "┊  " } else { "   " }];
         }
-        match (std::mem::replace(&mut parts, is_many && goes_on), is_many, goes_on) {
+        match (
+            std::mem::replace(&mut parts, is_many && goes_on),
+            is_many,
+            goes_on,
+        ) {
             (false, true, true) => ["┣┓ ", "┃┃ "],
             (true, true, true) => ["┃┃ ", "┃┃ "],
             (true, false, true) => ["┣┛ ", "┃  "],
@@ -80,23 +95,42 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
             (_, _, false) => ["┗━━", "   "],
         }
     };
-    rows.iter().enumerate().map(|(at, row)| rail(at, row)).collect()
+    rows.iter()
+        .enumerate()
+        .map(|(at, row)| rail(at, row))
+        .collect()
 }
 
 impl PathRow<'_> {
-    /// In so many columns. What it is stands beside the name where there is room, and goes on in further lines where the hop
-    /// is not all right.
-    fn lines(&self, [rail, under]: [&'static str; 2], theme: Theme, columns: usize) -> Vec<Line<'static>> {
+    /// In so many columns. What it is stands beside the name where there is room, and goes on in
+    /// further lines where the hop is not all right.
+    fn lines(
+        &self,
+        [rail, under]: [&'static str; 2],
+        theme: Theme,
+        columns: usize,
+    ) -> Vec<Line<'static>> {
         let hop = self.hop;
         let (name, says) = match self.more {
             0 => (hop.name.clone(), hop.says.clone()),
-            more => (format!("{} layers", more + 1), format!("{} and all below it", hop.name)),
+            more => (
+                format!("{} layers", more + 1),
+                format!("{} and all below it", hop.name),
+            ),
         };
         let is_wide = columns >= WIDE;
         let (width, beneath, room) = if is_wide {
-            (NAME, RAIL + NAME + 1, columns.saturating_sub(RAIL + NAME + FATE + 2))
+            (
+                NAME,
+                RAIL + NAME + 1,
+                columns.saturating_sub(RAIL + NAME + FATE + 2),
+            )
         } else {
-            (columns.saturating_sub(RAIL + FATE + 1), RAIL, columns.saturating_sub(RAIL))
+            (
+                columns.saturating_sub(RAIL + FATE + 1),
+                RAIL,
+                columns.saturating_sub(RAIL),
+            )
         };
         let mut says = match is_wide {
             true if is_well(hop) => vec![says],
@@ -110,13 +144,18 @@ impl PathRow<'_> {
         let mut lines = vec![Line::from(vec![
             Span::styled(rail, dim),
             Span::styled(mark, theme.tone(tone)),
-            Span::raw(format!(" {} ", text::pad(&text::fit_middle(&name, width), width))),
+            Span::raw(format!(
+                " {} ",
+                text::pad(&text::fit_middle(&name, width), width)
+            )),
             Span::styled(beside.unwrap_or_default(), dim),
             Span::raw(if is_wide { " " } else { "" }),
             Span::styled(word, theme.tone(tone)),
         ])];
         let more = says.filter(|says| !says.is_empty());
-        lines.extend(more.map(|says| Line::from(Span::styled(text::pad(under, beneath) + &says, dim))));
+        lines.extend(
+            more.map(|says| Line::from(Span::styled(text::pad(under, beneath) + &says, dim))),
+        );
         lines
     }
 }
@@ -129,10 +168,20 @@ mod tests {
     use crate::durability::Standing;
     use crate::facts::Subject;
 
-    const PLAIN: Theme = Theme { colour: false, ascii: false };
+    const PLAIN: Theme = Theme {
+        colour: false,
+        ascii: false,
+    };
 
     /// A hop: its kind, names, what it is, its fate, its rank, and what arrives.
-    fn hop(kind: HopKind, names: &str, says: &str, fate: Fate, rank: u32, arrival: Flush) -> FlushHop {
+    fn hop(
+        kind: HopKind,
+        names: &str,
+        says: &str,
+        fate: Fate,
+        rank: u32,
+        arrival: Flush,
+    ) -> FlushHop {
         let devices = names.split(' ').map(Subject::device);
         FlushHop {
             kind,
@@ -172,10 +221,38 @@ mod tests {
         use HopKind::{Disk, FileSystem, Layer};
         [
             commit(),
-            hop(FileSystem, "xfs", "/data · rw,relatime", Passed, 1, Flush::Sent),
-            hop(Layer, "loop0", "/images/data.img, 100 GiB", Passed, 2, Flush::Sent),
-            hop(FileSystem, "ext4", "/images · nobarrier", Dropped, 3, Flush::Sent),
-            hop(Disk, "sda", "SAMSUNG MZ7LH960 · volatile cache", LostHere, 4, Flush::Suppressed),
+            hop(
+                FileSystem,
+                "xfs",
+                "/data · rw,relatime",
+                Passed,
+                1,
+                Flush::Sent,
+            ),
+            hop(
+                Layer,
+                "loop0",
+                "/images/data.img, 100 GiB",
+                Passed,
+                2,
+                Flush::Sent,
+            ),
+            hop(
+                FileSystem,
+                "ext4",
+                "/images · nobarrier",
+                Dropped,
+                3,
+                Flush::Sent,
+            ),
+            hop(
+                Disk,
+                "sda",
+                "SAMSUNG MZ7LH960 · volatile cache",
+                LostHere,
+                4,
+                Flush::Suppressed,
+            ),
         ]
     }
 
@@ -219,17 +296,29 @@ mod tests {
         let starts = |path: &[FlushHop]| -> Vec<String> {
             drawn(path, 76)
                 .iter()
-                .map(|line| line.chars().take(12).collect::<String>().trim_end().to_owned())
+                .map(|line| {
+                    line.chars()
+                        .take(12)
+                        .collect::<String>()
+                        .trim_end()
+                        .to_owned()
+                })
                 .collect()
         };
-        assert_eq!(starts(&diamond), ["┏━━● commit", "┃  ● dm-0", "┣┓ ● md0 md1", "┗┻━● sda sdb"]);
+        assert_eq!(
+            starts(&diamond),
+            ["┏━━● commit", "┃  ● dm-0", "┣┓ ● md0 md1", "┗┻━● sda sdb"]
+        );
         let legs = [
             commit(),
             hop(Layer, "md0", "RAID1", Passed, 1, Flush::Sent),
             hop(Disk, "sda", "", FlushSent, 2, Flush::Sent),
             hop(Disk, "sdb", "", Disagrees, 2, Flush::Sent),
         ];
-        assert_eq!(starts(&legs), ["┏━━● commit", "┃  ● md0", "┣━━● sda", "┗━━≠ sdb"]);
+        assert_eq!(
+            starts(&legs),
+            ["┏━━● commit", "┃  ● md0", "┣━━● sda", "┗━━≠ sdb"]
+        );
         let guest = [
             commit(),
             hop(Disk, "vdb", "", FlushSent, 1, Flush::Sent),
@@ -240,8 +329,16 @@ mod tests {
 
     #[test]
     fn a_long_path_is_short_where_nothing_happens() {
-        let layers = (1..30)
-            .map(|rank| hop(HopKind::Layer, &format!("dm-{rank}"), "", Fate::Passed, rank, Flush::Sent));
+        let layers = (1..30).map(|rank| {
+            hop(
+                HopKind::Layer,
+                &format!("dm-{rank}"),
+                "",
+                Fate::Passed,
+                rank,
+                Flush::Sent,
+            )
+        });
         let disk = hop(HopKind::Disk, "sda", "", Fate::FlushSent, 30, Flush::Sent);
         let path: Vec<FlushHop> = [commit()].into_iter().chain(layers).chain([disk]).collect();
         assert_eq!(

@@ -1,4 +1,5 @@
-//! Counts as adjacent columns over an axis. The caller's buckets are drawn as given, so the scale is logarithmic if they are.
+//! Counts as adjacent columns over an axis. The caller's buckets are drawn as given, so the scale
+//! is logarithmic if they are.
 
 use super::{axis, text};
 use crate::report::axis::Axis;
@@ -10,9 +11,12 @@ const WIDEST: usize = 3;
 /// From one bucket to the next: four of them are a doubling.
 const BUCKET: f64 = 1.189_207_115_002_721;
 
-/// Buckets of `(up to microseconds, count)`, four per doubling, with both scales, in so many columns and rows.
+/// Buckets of `(up to microseconds, count)`, four per doubling, with both scales, in so many
+/// columns and rows.
 pub fn chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String> {
-    let Some((first, _)) = buckets.first() else { return Vec::new() };
+    let Some((first, _)) = buckets.first() else {
+        return Vec::new();
+    };
     let high = rows.saturating_sub(2).max(1);
     let counts: Vec<u64> = buckets.iter().map(|(_, count)| *count).collect();
     let least = grouped(counts.iter().copied().fold(0, u64::saturating_add));
@@ -29,11 +33,18 @@ pub fn chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String>
         let (said, mark) = scale(row);
         format!("{said:>width$} {mark}{drawn}", width = left - 2)
     };
-    let mut lines: Vec<String> = bars.lines(top, high).into_iter().enumerate().map(with_scale).collect();
+    let mut lines: Vec<String> = bars
+        .lines(top, high)
+        .into_iter()
+        .enumerate()
+        .map(with_scale)
+        .collect();
     let low = first / BUCKET;
     let doublings = (bars.together * bars.columns.len()) as f64 / 4.0;
     let axis = Axis::between(low, low * doublings.exp2());
-    if let Some([ticks, labels]) = axis.and_then(|axis| axis::lines(&axis, bars.wide * bars.columns.len())) {
+    if let Some([ticks, labels]) =
+        axis.and_then(|axis| axis::lines(&axis, bars.wide * bars.columns.len()))
+    {
         lines.push(format!("{}└{ticks}", text::blank(left - 1)));
         lines.push(format!("{}{labels}", text::blank(left)));
     }
@@ -43,9 +54,12 @@ pub fn chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String>
 /// The smallest of 1, 2 and 5 with noughts that is not less.
 fn round_up(most: u64) -> u64 {
     let tens = |zeros: u32| 10_u64.checked_pow(zeros).unwrap_or(u64::MAX);
-    let figures = (0..20).flat_map(|zeros| [1, 2, 5].map(|one: u64| one.saturating_mul(tens(zeros))));
+    let figures =
+        (0..20).flat_map(|zeros| [1, 2, 5].map(|one: u64| one.saturating_mul(tens(zeros))));
     let mut figures = figures;
-    figures.find(|figure| *figure >= most.max(1)).unwrap_or(u64::MAX)
+    figures
+        .find(|figure| *figure >= most.max(1))
+        .unwrap_or(u64::MAX)
 }
 
 /// Buckets as they are drawn: some of them together where there are more than columns.
@@ -60,7 +74,11 @@ impl Bars {
         let together = counts.len().div_ceil(room.max(1)).max(1);
         let wide = room.checked_div(counts.len()).unwrap_or(0).clamp(1, WIDEST);
         let sum = |some: &[u64]| some.iter().copied().fold(0, u64::saturating_add);
-        Self { columns: counts.chunks(together).map(sum).collect(), together, wide }
+        Self {
+            columns: counts.chunks(together).map(sum).collect(),
+            together,
+            wide,
+        }
     }
 
     fn most(&self) -> u64 {
@@ -71,12 +89,16 @@ impl Bars {
     fn lines(&self, top: u64, rows: usize) -> Vec<String> {
         let eighths = |count: u64| {
             let full = rows.saturating_mul(8);
-            let height = u128::from(count).saturating_mul(full as u128).div_ceil(u128::from(top.max(1)));
+            let height = u128::from(count)
+                .saturating_mul(full as u128)
+                .div_ceil(u128::from(top.max(1)));
             usize::try_from(height).unwrap_or(full)
         };
         let row = |below: usize| {
             let block = |count: &u64| {
-                let here = eighths(*count).saturating_sub(below.saturating_mul(8)).min(8);
+                let here = eighths(*count)
+                    .saturating_sub(below.saturating_mul(8))
+                    .min(8);
                 here.checked_sub(1)
                     .and_then(|at| HEIGHTS.get(at))
                     .copied()
@@ -105,17 +127,26 @@ mod tests {
     fn columns_are_as_high_as_their_counts() {
         assert_eq!(drawn(&[1, 8, 16], 3, 2), ["  █", "▁██"]);
         assert_eq!(drawn(&[1, 8, 16], 6, 2), ["    ██", "▁▁████"]);
-        assert_eq!(drawn(&[1, 100_000], 2, 1), ["▁█"], "one slow commit among many is seen");
+        assert_eq!(
+            drawn(&[1, 100_000], 2, 1),
+            ["▁█"],
+            "one slow commit among many is seen"
+        );
         assert_eq!([1, 3, 380, 401, 501].map(round_up), [1, 5, 500, 500, 1_000]);
     }
 
     #[test]
     fn counts_and_times_have_scales() {
         let counts = [0, 3, 40, 210, 380, 260, 120, 60, 22, 9, 4, 1];
-        let buckets: Vec<(f64, u64)> =
-            (0..).zip(counts).map(|(i, count)| (100.0 * BUCKET.powi(i), count)).collect();
+        let buckets: Vec<(f64, u64)> = (0..)
+            .zip(counts)
+            .map(|(i, count)| (100.0 * BUCKET.powi(i), count))
+            .collect();
         assert_eq!(
-            chart(&buckets, 44, 6).iter().map(|line| line.trim_end()).collect::<Vec<_>>(),
+            chart(&buckets, 44, 6)
+                .iter()
+                .map(|line| line.trim_end())
+                .collect::<Vec<_>>(),
             [
                 "  500 ┤            ▁▁▁",
                 "      │            ███▁▁▁",

@@ -26,7 +26,10 @@ pub fn fit_middle(text: &str, room: usize) -> String {
         return text.to_owned();
     }
     let (first, rest) = head(text, room.saturating_sub(1) / 2);
-    format!("{first}{}", fit_end(rest, room.saturating_sub(first.width())))
+    format!(
+        "{first}{}",
+        fit_end(rest, room.saturating_sub(first.width()))
+    )
 }
 
 /// The text in exactly so many columns.
@@ -40,8 +43,8 @@ pub fn blank(columns: usize) -> String {
     " ".repeat(columns)
 }
 
-/// The text in lines of at most so many columns, a word cut only when it is longer than a line. Blanks that are not broken
-/// are plain ones on a screen.
+/// The text in lines of at most so many columns, a word cut only when it is longer than a line.
+/// Blanks that are not broken are plain ones on a screen.
 pub fn wrap(text: &str, room: usize) -> Vec<String> {
     let mut lines = wrap::wrap(text, room, Overlong::Cut);
     lines
@@ -51,8 +54,8 @@ pub fn wrap(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// The same with the second and later lines behind this text, as beneath the branch of a tree. A first line that begins
-/// with blanks or branches keeps them.
+/// The same with the second and later lines behind this text, as beneath the branch of a tree. A
+/// first line that begins with blanks or branches keeps them.
 pub fn wrap_under(text: &str, under: &str, room: usize) -> Vec<String> {
     if text.width() <= room {
         return vec![text.to_owned()];
@@ -62,7 +65,13 @@ pub fn wrap_under(text: &str, under: &str, room: usize) -> Vec<String> {
     let branch = text.strip_suffix(words).unwrap_or_default();
     let inner = room.saturating_sub(branch.width().max(under.width()));
     let rows = wrap(words, inner).into_iter().enumerate();
-    rows.map(|(i, row)| fit(&format!("{}{row}", if i == 0 { branch } else { under }), room)).collect()
+    rows.map(|(i, row)| {
+        fit(
+            &format!("{}{row}", if i == 0 { branch } else { under }),
+            room,
+        )
+    })
+    .collect()
 }
 
 fn after_first(text: &str) -> &str {

@@ -1,4 +1,5 @@
-//! Host archives: the readable part of an archive survives writing and reading again, and complaints are display-safe.
+//! Host archives: the readable part of an archive survives writing and reading again, and
+//! complaints are display-safe.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,7 +11,9 @@ mod shown;
 fuzz_target!(|bytes: &[u8]| {
     let with_header = [b"walwise host 1\n", bytes].concat();
     for text in [bytes, &with_header] {
-        let Ok((answers, problems)) = archive::parse(text) else { continue };
+        let Ok((answers, problems)) = archive::parse(text) else {
+            continue;
+        };
         problems.iter().for_each(|problem| shown::safe(problem));
         let written = archive::write(&answers, "a comment");
         written.split(['\n', '\t']).for_each(shown::safe);

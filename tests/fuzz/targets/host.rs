@@ -1,14 +1,15 @@
-//! A stranger's whole machine, from its archive to every output: nothing fails, and everything is display-safe.
+//! A stranger's whole machine, from its archive to every output: nothing fails, and everything is
+//! display-safe.
 #![no_main]
 
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use walwise_collect::Request;
-use walwise_sys::host::RecordedHost;
 use walwise::session::Session;
-use walwise_report::Format;
+use walwise_collect::Request;
 use walwise_judge::rules::RuleSet;
+use walwise_report::Format;
+use walwise_sys::host::RecordedHost;
 
 #[path = "../shown.rs"]
 mod shown;
@@ -16,7 +17,9 @@ mod shown;
 static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(host) = RecordedHost::parse(&[b"walwise host 1\n", bytes].concat()) else { return };
+    let Ok(host) = RecordedHost::parse(&[b"walwise host 1\n", bytes].concat()) else {
+        return;
+    };
     let session = Session::look(&host, &Request::default(), RULES.clone(), &mut |_, _| {});
     shown::facts(&session.read);
     let report = session.report();

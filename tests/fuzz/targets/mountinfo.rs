@@ -16,7 +16,9 @@ struct Table<'a>(&'a [u8]);
 impl Host for Table<'_> {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
         match question {
-            Question::Read(path) if path == Path::new("/proc/self/mountinfo") => Ok(self.0.to_vec()),
+            Question::Read(path) if path == Path::new("/proc/self/mountinfo") => {
+                Ok(self.0.to_vec())
+            }
             _ => Err(Miss::new(MissKind::Absent, "no such file")),
         }
     }
@@ -24,11 +26,24 @@ impl Host for Table<'_> {
 
 fuzz_target!(|bytes: &[u8]| {
     let table = mountinfo::parse(bytes, usize::MAX);
-    let lines = bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()).count();
+    let lines = bytes
+        .split(|b| *b == b'\n')
+        .filter(|line| !line.is_empty())
+        .count();
     assert_eq!(table.entries.len() + table.malformed.len(), lines);
     let good = b"\n27 1 254:0 / /x rw - ext4 /dev/vda rw\n";
     let more = mountinfo::parse(&[bytes, good].concat(), usize::MAX);
-    assert_eq!(more.entries.last().map(|entry| entry.point.as_slice()), Some(b"/x".as_slice()));
-    assert_eq!(more.entries.get(..table.entries.len()), Some(table.entries.as_slice()));
-    shown::facts(&collect::run_all(&Table(bytes), &Request::default(), &mut |_, _| {}));
+    assert_eq!(
+        more.entries.last().map(|entry| entry.point.as_slice()),
+        Some(b"/x".as_slice())
+    );
+    assert_eq!(
+        more.entries.get(..table.entries.len()),
+        Some(table.entries.as_slice())
+    );
+    shown::facts(&collect::run_all(
+        &Table(bytes),
+        &Request::default(),
+        &mut |_, _| {},
+    ));
 });

@@ -1,4 +1,5 @@
-//! Baselines of real file systems: every change between two looks is reported, and nothing else about that file system.
+//! Baselines of real file systems: every change between two looks is reported, and nothing else
+//! about that file system.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +19,10 @@ struct Kept {
 
 impl Kept {
     fn from_report(mounted: Mounted) -> Self {
-        let kept = Self { mounted, report: tempfile::NamedTempFile::new().unwrap() };
+        let kept = Self {
+            mounted,
+            report: tempfile::NamedTempFile::new().unwrap(),
+        };
         kept.keep();
         kept
     }
@@ -26,7 +30,15 @@ impl Kept {
     /// Keeps the report of now.
     fn keep(&self) {
         let (point, file) = (self.mounted.path(), self.path());
-        let output = checked(&[point, "--no-probe", "-v", "--format", "json", "--output", file]);
+        let output = checked(&[
+            point,
+            "--no-probe",
+            "-v",
+            "--format",
+            "json",
+            "--output",
+            file,
+        ]);
         assert_eq!(stderr(&output), "");
     }
 
@@ -34,8 +46,8 @@ impl Kept {
         self.report.path().to_str().unwrap()
     }
 
-    /// Keeps the report of a moment in which no server of another test comes or goes: as long as it is not known where some
-    /// server keeps its things, no file system is known to be unused.
+    /// Keeps the report of a moment in which no server of another test comes or goes: as long as it
+    /// is not known where some server keeps its things, no file system is known to be unused.
     fn settle(&self) {
         wait_for("nothing changes by itself", || {
             self.keep();
@@ -56,29 +68,51 @@ impl Kept {
 
     /// The present difference.
     fn difference(&self) -> Value {
-        check_json(&[self.mounted.path(), "--no-probe", "--baseline", self.path()]).1["baseline"].take()
+        check_json(&[self.mounted.path(), "--no-probe", "--baseline", self.path()]).1["baseline"]
+            .take()
     }
 
-    /// Whether a row is about this file system; others come and go while tests run beside each other.
+    /// Whether a row is about this file system; others come and go while tests run beside each
+    /// other.
     fn concerns(&self, row: &Value) -> bool {
         let (point, disk) = (self.mounted.path(), self.mounted.disk.name());
-        let own = [format!("mount {point}"), format!("target {point}"), format!("device {disk}")];
+        let own = [
+            format!("mount {point}"),
+            format!("target {point}"),
+            format!("device {disk}"),
+        ];
         own.iter().any(|subject| row["subject"] == subject.as_str())
     }
 
     /// The facts of this file system that were changed, without derived and drifting ones.
     fn changed(&self, difference: &Value) -> BTreeSet<String> {
-        let rows = difference["facts"].as_array().unwrap().iter().filter(|row| self.concerns(row));
-        let lasting = rows.filter(|row| !["drifting", "concluded"].map(Value::from).contains(&row["nature"]));
-        lasting.map(|row| row["fact"].as_str().unwrap().to_owned()).collect()
+        let rows = difference["facts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|row| self.concerns(row));
+        let lasting = rows.filter(|row| {
+            !["drifting", "concluded"]
+                .map(Value::from)
+                .contains(&row["nature"])
+        });
+        lasting
+            .map(|row| row["fact"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// Rule and class of every finding about this file system that is not as it was.
     fn findings(&self, difference: &Value) -> BTreeSet<(String, String)> {
-        let rows = difference["findings"].as_array().unwrap().iter().filter(|row| self.concerns(row));
+        let rows = difference["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|row| self.concerns(row));
         let other = rows.filter(|row| row["class"] != "same");
         let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_owned();
-        other.map(|row| (text(row, "rule"), text(row, "class"))).collect()
+        other
+            .map(|row| (text(row, "rule"), text(row, "class")))
+            .collect()
     }
 }
 
@@ -94,21 +128,48 @@ fn exactly_what_was_changed_is_named() {
 
     kept.mounted.remount("nobarrier");
     let worse = kept.differs_by(&["mount.super_options", "ext4.options"]);
-    assert!(kept.findings(&worse).contains(&("barrier.ext4-off".to_owned(), "new".to_owned())), "{worse:#}");
-    let text = stdout(&checked(&[kept.mounted.path(), "--no-probe", "--baseline", kept.path()]));
+    assert!(
+        kept.findings(&worse)
+            .contains(&("barrier.ext4-off".to_owned(), "new".to_owned())),
+        "{worse:#}"
+    );
+    let text = stdout(&checked(&[
+        kept.mounted.path(),
+        "--no-probe",
+        "--baseline",
+        kept.path(),
+    ]));
     let place = format!(" {}: ", kept.mounted.path());
     let critical = |line: &str| line.trim_start().starts_with("critical ") && line.contains(&place);
-    assert!(text.contains("Worse now") && text.lines().any(critical) && text.contains("nobarrier"), "{text}");
+    assert!(
+        text.contains("Worse now") && text.lines().any(critical) && text.contains("nobarrier"),
+        "{text}"
+    );
 
     kept.settle();
     kept.mounted.remount("barrier=1,noatime");
     kept.mounted.disk.schedule("mq-deadline");
-    let better =
-        kept.differs_by(&["mount.super_options", "ext4.options", "mount.options", "device.scheduler"]);
+    let better = kept.differs_by(&[
+        "mount.super_options",
+        "ext4.options",
+        "mount.options",
+        "device.scheduler",
+    ]);
     let fixed = kept.findings(&better);
-    assert!(fixed.contains(&("barrier.ext4-off".to_owned(), "fixed".to_owned())), "{fixed:?}");
-    let text = stdout(&checked(&[kept.mounted.path(), "--no-probe", "--baseline", kept.path()]));
-    assert!(text.contains("Better now") && text.contains("device.scheduler of "), "{text}");
+    assert!(
+        fixed.contains(&("barrier.ext4-off".to_owned(), "fixed".to_owned())),
+        "{fixed:?}"
+    );
+    let text = stdout(&checked(&[
+        kept.mounted.path(),
+        "--no-probe",
+        "--baseline",
+        kept.path(),
+    ]));
+    assert!(
+        text.contains("Better now") && text.contains("device.scheduler of "),
+        "{text}"
+    );
 }
 
 /// A device that had another name then is known again by what it is: here by the file beneath it.
@@ -119,7 +180,15 @@ fn what_the_kernel_calls_otherwise_now_is_the_same() {
     let directory = kept.mounted.dir("db");
     let file = tempfile::NamedTempFile::new().unwrap();
     let (directory, path) = (directory.to_str().unwrap(), file.path().to_str().unwrap());
-    checked(&[directory, "--no-probe", "-v", "--format", "json", "--output", path]);
+    checked(&[
+        directory,
+        "--no-probe",
+        "-v",
+        "--format",
+        "json",
+        "--output",
+        path,
+    ]);
     let old = kept.mounted.disk.name().to_owned();
     let document: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     // As if it had been another loop device then: what the kernel calls it is all that differs.
@@ -133,7 +202,9 @@ fn what_the_kernel_calls_otherwise_now_is_the_same() {
     let pairs = difference["renamed"].as_array().unwrap();
     let named = format!("device {old}");
     assert!(
-        pairs.iter().any(|pair| pair["before"] == "device loop4000" && pair["now"] == named.as_str()),
+        pairs
+            .iter()
+            .any(|pair| pair["before"] == "device loop4000" && pair["now"] == named.as_str()),
         "{pairs:?}"
     );
     assert_eq!(kept.changed(difference), set(&[]), "{difference:#}");

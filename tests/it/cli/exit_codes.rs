@@ -36,7 +36,10 @@ fn codes(capture: &str) -> [i32; 4] {
             code.unwrap()
         };
         let codes = formats.map(code);
-        assert_eq!(codes, [codes[0]; 4], "the form of the report changes nothing of what it says");
+        assert_eq!(
+            codes, [codes[0]; 4],
+            "the form of the report changes nothing of what it says"
+        );
         codes[0]
     })
 }
@@ -45,10 +48,26 @@ fn codes(capture: &str) -> [i32; 4] {
 fn what_was_found_decides() {
     let cache = "read /sys/class/block/vdb/queue/write_cache\n|write back\n";
     let barrier = "|barrier\n";
-    assert_eq!(codes(&machine(&[])), [0; 4], "nothing wrong; that nothing was measured is no doubt");
+    assert_eq!(
+        codes(&machine(&[])),
+        [0; 4],
+        "nothing wrong; that nothing was measured is no doubt"
+    );
     assert_eq!(codes(&machine(&[(cache, "")])), [0, 4, 5, 4], "unproven");
-    assert_eq!(codes(&machine(&[(barrier, "|nobarrier\n")])), [3; 4], "at risk");
-    assert_eq!(codes(&machine(&[(barrier, "|nobarrier\n"), (cache, "")])), [3; 4], "at risk and unproven");
+    assert_eq!(
+        codes(&machine(&[(barrier, "|nobarrier\n")])),
+        [3; 4],
+        "at risk"
+    );
+    assert_eq!(
+        codes(&machine(&[(barrier, "|nobarrier\n"), (cache, "")])),
+        [3; 4],
+        "at risk and unproven"
+    );
     let through = cache.replace("back", "through");
-    assert_eq!(codes(&machine(&[(cache, &through)])), [3; 4], "contradictory");
+    assert_eq!(
+        codes(&machine(&[(cache, &through)])),
+        [3; 4],
+        "contradictory"
+    );
 }

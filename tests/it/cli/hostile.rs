@@ -1,5 +1,5 @@
-//! Damaged or forged captures: whatever they contain, walwise reports the result by its exit code and prints nothing
-//! that could control a terminal.
+//! Damaged or forged captures: whatever they contain, walwise reports the result by its exit code
+//! and prints nothing that could control a terminal.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,10 @@ use crate::support::{recorded, walwise};
 
 /// The recorded machines.
 fn captures() -> Vec<Vec<u8>> {
-    recorded::files().iter().map(|file| fs::read(file).unwrap()).collect()
+    recorded::files()
+        .iter()
+        .map(|file| fs::read(file).unwrap())
+        .collect()
 }
 
 /// Text that people and machines put in the place of other text.
@@ -55,7 +58,8 @@ fn planted() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Hostile ends of a name, as a capture writes them: terminal escapes, 8-bit controls, bidirectional overrides.
+/// Hostile ends of a name, as a capture writes them: terminal escapes, 8-bit controls,
+/// bidirectional overrides.
 const HOSTILE: [&str; 5] = [
     "\\x1b]0;owned\\x07\\x1b[31m",
     "\\u{202e}\\u{200b}\\u{9b}",
@@ -67,7 +71,9 @@ const HOSTILE: [&str; 5] = [
 /// The words of a line, each with its place.
 fn words_of(line: &[u8]) -> Vec<&[u8]> {
     let in_word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-    line.split(|b| !in_word(b)).filter(|word| word.len() >= 3).collect()
+    line.split(|b| !in_word(b))
+        .filter(|word| word.len() >= 3)
+        .collect()
 }
 
 /// Puts text behind each of these words, wherever it stands alone.
@@ -97,7 +103,8 @@ enum Damage {
     Word(prop::sample::Index, Vec<u8>),
     Insert(prop::sample::Index, Vec<u8>),
     Cut(prop::sample::Index),
-    /// A word of the line has this behind it wherever it stands, so that what belongs together still does.
+    /// A word of the line has this behind it wherever it stands, so that what belongs together
+    /// still does.
     Everywhere(prop::sample::Index, Vec<u8>),
 }
 
@@ -144,7 +151,8 @@ fn applied(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) -> Vec<u
                 let marks = usize::from(mark(&lines[at]).is_some());
                 let body = lines[at].split_off(marks);
                 let is_break = |b: &u8| b" \t=,:/".contains(b);
-                let mut words: Vec<Vec<u8>> = body.split_inclusive(is_break).map(<[u8]>::to_vec).collect();
+                let mut words: Vec<Vec<u8>> =
+                    body.split_inclusive(is_break).map(<[u8]>::to_vec).collect();
                 if words.is_empty() {
                     words.push(Vec::new());
                 }
@@ -159,7 +167,9 @@ fn applied(capture: &[u8], damages: Vec<(prop::sample::Index, Damage)>) -> Vec<u
             }
             Damage::Everywhere(which, what) => {
                 let words = words_of(&lines[at]);
-                if let Some(word) = (!words.is_empty()).then(|| words[which.index(words.len())].to_vec()) {
+                if let Some(word) =
+                    (!words.is_empty()).then(|| words[which.index(words.len())].to_vec())
+                {
                     everywhere(&mut lines, |found| found == word, &what);
                 }
             }
@@ -176,7 +186,12 @@ fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("host");
     fs::write(&path, capture).unwrap();
-    let output = walwise().args(arguments).arg("--host").arg(&path).stdin(Stdio::null()).output_in_time();
+    let output = walwise()
+        .args(arguments)
+        .arg("--host")
+        .arg(&path)
+        .stdin(Stdio::null())
+        .output_in_time();
     let code = output.status.code();
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     prop_assert!(!err.contains("panicked"), "{err}");
@@ -188,7 +203,10 @@ fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
         "upgrade" => &[0, 2, 3, 4, 5],
         _ => &[0, 2],
     };
-    prop_assert!(code.is_some_and(|code| expected.contains(&code)), "{code:?}: {err}");
+    prop_assert!(
+        code.is_some_and(|code| expected.contains(&code)),
+        "{code:?}: {err}"
+    );
     let text = String::from_utf8(output.stdout).map_err(|e| TestCaseError::fail(e.to_string()))?;
     for shown in [&text, &err] {
         let line = shown.lines().find(|line| line.chars().any(is_treacherous));
@@ -206,39 +224,66 @@ fn uses() -> Vec<Vec<&'static str>> {
     let forms = Format::ALL.map(|form| vec!["check", "--format", form.name()]);
     let target = Format::ALL.map(|form| vec!["check", "/data", "--format", form.name()]);
     let others: [&[&str]; 5] = [
-        &["check", "/data", "--fail-on", "warning", "--fail-on-undecided"],
+        &[
+            "check",
+            "/data",
+            "--fail-on",
+            "warning",
+            "--fail-on-undecided",
+        ],
         &["upgrade", "--kernel", "6.18"],
         &["facts"],
         &["facts", "--target", "/data"],
         &["explain", "verdict.at-risk", "/data"],
     ];
-    forms.into_iter().chain(target).chain(others.map(<[&str]>::to_vec)).collect()
+    forms
+        .into_iter()
+        .chain(target)
+        .chain(others.map(<[&str]>::to_vec))
+        .collect()
 }
 
 #[test]
 fn no_capture_makes_it_panic_or_colours_the_screen() {
     let captures = captures();
     let damages = prop::collection::vec((any::<prop::sample::Index>(), damage()), 1..12);
-    let input = (any::<prop::sample::Index>(), prop::sample::select(uses()), damages);
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(96);
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let outcome =
-        proptest::test_runner::TestRunner::new(config).run(&input, |(which, arguments, damages)| {
+    let input = (
+        any::<prop::sample::Index>(),
+        prop::sample::select(uses()),
+        damages,
+    );
+    let cases = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(96);
+    let config = Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let outcome = proptest::test_runner::TestRunner::new(config).run(
+        &input,
+        |(which, arguments, damages)| {
             let capture = which.get(captures.as_slice());
             holds(&applied(capture, damages), &arguments)
-        });
+        },
+    );
     outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// Every word that a person may have chosen ends with something that no terminal should see: a share of the words at a
-/// time, or the tables themselves could not be read.
+/// Every word that a person may have chosen ends with something that no terminal should see: a
+/// share of the words at a time, or the tables themselves could not be read.
 #[test]
 fn hostile_names_everywhere_are_shown_as_what_they_are() {
     const SHARES: usize = 5;
-    for name in ["tests/hosts/docker-volume.host", "tests/hosts/lab-luks-on-lvm-on-md.host"] {
+    for name in [
+        "tests/hosts/docker-volume.host",
+        "tests/hosts/lab-luks-on-lvm-on-md.host",
+    ] {
         let capture = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
         for (share, end) in HOSTILE.iter().enumerate().take(SHARES) {
-            let mut lines: Vec<Vec<u8>> = capture.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+            let mut lines: Vec<Vec<u8>> =
+                capture.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
             let sum = |word: &[u8]| word.iter().map(|b| usize::from(*b)).sum::<usize>();
             let chosen = |word: &[u8]| word.len() >= 3 && sum(word) % SHARES == share;
             everywhere(&mut lines, chosen, end.as_bytes());
@@ -252,7 +297,9 @@ fn hostile_names_everywhere_are_shown_as_what_they_are() {
             let recording = RecordingHost::new(&host);
             run_all(&recording, &Request::default(), &mut |_, _| {});
             for text in [recording.archive("", true), recording.archive("", false)] {
-                let line = text.lines().find(|line| line.chars().any(|c| is_treacherous(c) && c != '\t'));
+                let line = text
+                    .lines()
+                    .find(|line| line.chars().any(|c| is_treacherous(c) && c != '\t'));
                 assert!(line.is_none(), "{name}, share {share}: {line:?}");
             }
         }
@@ -270,13 +317,26 @@ fn hostile_words_of_every_machine_are_escaped_before_anything_is_written() {
         let chosen = |word: &[u8]| word.len() >= 3 && sum(word) % shares == at % shares;
         everywhere(&mut lines, chosen, HOSTILE[at % shares].as_bytes());
         let host = RecordedHost::parse(&lines.join(&b'\n')).unwrap();
-        let session = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {});
+        let session = Session::look(
+            &host,
+            &Request::default(),
+            RuleSet::builtin(),
+            &mut |_, _| {},
+        );
         let report = text::render(&session.report());
         let line = report.lines().find(|line| line.contains(is_treacherous));
         assert!(line.is_none(), "{}: {line:?}", file.display());
         for row in session.read.rows() {
-            let shown = format!("{} {:?}", row.subject, row.reading.value().map(ToString::to_string));
-            assert!(!shown.contains(is_treacherous), "{}: {shown}", file.display());
+            let shown = format!(
+                "{} {:?}",
+                row.subject,
+                row.reading.value().map(ToString::to_string)
+            );
+            assert!(
+                !shown.contains(is_treacherous),
+                "{}: {shown}",
+                file.display()
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Unusual file systems and disks: one that turns read-only by itself, and sectors larger than a write.
+//! Unusual file systems and disks: one that turns read-only by itself, and sectors larger than a
+//! write.
 
 use std::fs;
 use std::process::Output;
@@ -16,12 +17,20 @@ fn a_file_system_that_turns_read_only_is_said_with_what_is_left() {
         let arguments = [&["probe", mounted.path(), "--seconds", ENDLESS], more].concat();
         let mut running = Running::walwise(arguments);
         let scratch = running.probing(&mounted.point);
-        // What ext4 does on its own when it finds itself damaged; by hand it does not as long as somebody writes.
-        fs::write(format!("/sys/fs/ext4/{}/trigger_fs_error", mounted.disk.name()), "1").unwrap();
+        // What ext4 does on its own when it finds itself damaged; by hand it does not as long as
+        // somebody writes.
+        fs::write(
+            format!("/sys/fs/ext4/{}/trigger_fs_error", mounted.disk.name()),
+            "1",
+        )
+        .unwrap();
         let output = running.finish();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         let complaint = complaint(&output);
-        assert!(complaint.contains("became read-only") && complaint.contains("dmesg"), "{complaint}");
+        assert!(
+            complaint.contains("became read-only") && complaint.contains("dmesg"),
+            "{complaint}"
+        );
         assert!(
             complaint.contains("still there") && complaint.contains(scratch.to_str().unwrap()),
             "{complaint}"
@@ -37,8 +46,20 @@ fn on_large_sectors(more: &[&str]) -> Output {
     run("losetup", &["--sector-size", "4096", &disk.device]);
     disk.mkfs(&["mkfs.ext4", "-q"]);
     let mounted = disk.mount("");
-    let output =
-        Running::walwise([&["probe", mounted.path(), "--format", "json", "--seconds", "1"], more].concat());
+    let output = Running::walwise(
+        [
+            &[
+                "probe",
+                mounted.path(),
+                "--format",
+                "json",
+                "--seconds",
+                "1",
+            ],
+            more,
+        ]
+        .concat(),
+    );
     let output = output.finish();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert_eq!(names(&mounted.point), [""; 0]);
@@ -51,7 +72,9 @@ fn direct_writes_smaller_than_a_sector_cost_their_own_rows_only() {
     let found = json(&on_large_sectors(&["--pg-test-fsync"]));
     let rows = found["workloads"][0]["rows"].as_array().unwrap();
     for row in rows {
-        let small = [" 1kB ", " 2kB "].iter().any(|size| row["name"].as_str().unwrap().contains(size));
+        let small = [" 1kB ", " 2kB "]
+            .iter()
+            .any(|size| row["name"].as_str().unwrap().contains(size));
         assert_eq!(row["error"].is_string(), small, "{row}");
     }
     assert!(rows.iter().any(|row| row["error"].is_string()), "{rows:?}");

@@ -1,4 +1,5 @@
-//! Calls that fail, at a moment chosen by strace: the message, the measurements kept, and complete removal of files.
+//! Calls that fail, at a moment chosen by strace: the message, the measurements kept, and complete
+//! removal of files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +11,8 @@ use super::{ENDLESS, complaint, json};
 use crate::support::strace::{in_memory, probe};
 use crate::support::{names, scratch_free, stderr, stdout};
 
-/// Slow enough that a round has but few commits, so that the hundredth call comes in the middle of some round.
+/// Slow enough that a round has but few commits, so that the hundredth call comes in the middle of
+/// some round.
 const SLOW: &str = "pwrite64:delay_exit=2000";
 
 /// The message about a disk's error.
@@ -33,25 +35,76 @@ struct Case {
 #[test]
 #[ignore = "needs strace"]
 fn a_call_that_fails_is_said_and_the_rounds_before_are_kept() {
-    let case = |planted, says, measured| Case { planted, says, measured };
-    for Case { planted, says, measured } in [
-        case(&["mkdirat:error=EDQUOT"][..], ["making the scratch directory failed", "quota"], false),
-        case(&["mkdirat:error=ENOSPC"], ["making the scratch directory failed", "ran out of space"], false),
-        case(&["pwrite64:error=EIO:when=3"], ["writing the scratch file failed", DISK], false),
-        case(&["fsync:error=EIO:when=1"], ["writing the scratch file failed", DISK], false),
-        case(&["fdatasync:error=EIO:when=1"], ["a commit with fdatasync failed", DISK], false),
+    let case = |planted, says, measured| Case {
+        planted,
+        says,
+        measured,
+    };
+    for Case {
+        planted,
+        says,
+        measured,
+    } in [
+        case(
+            &["mkdirat:error=EDQUOT"][..],
+            ["making the scratch directory failed", "quota"],
+            false,
+        ),
+        case(
+            &["mkdirat:error=ENOSPC"],
+            ["making the scratch directory failed", "ran out of space"],
+            false,
+        ),
+        case(
+            &["pwrite64:error=EIO:when=3"],
+            ["writing the scratch file failed", DISK],
+            false,
+        ),
+        case(
+            &["fsync:error=EIO:when=1"],
+            ["writing the scratch file failed", DISK],
+            false,
+        ),
+        case(
+            &["fdatasync:error=EIO:when=1"],
+            ["a commit with fdatasync failed", DISK],
+            false,
+        ),
         // The hundredth may be the flush between two methods instead of a commit.
-        case(&[SLOW, "fdatasync:error=EIO:when=100"], [" failed", DISK], true),
-        case(&[SLOW, "fsync:error=EIO:when=100"], ["a commit with fsync failed", DISK], true),
-        case(&["pwrite64:error=EIO:when=150"], ["a commit with ", DISK], false),
-        case(&["pwrite64:error=EROFS:when=150+"], ["a commit with ", "became read-only"], false),
-        case(&["pwrite64:error=EDQUOT:when=150+"], ["a commit with ", "quota"], false),
+        case(
+            &[SLOW, "fdatasync:error=EIO:when=100"],
+            [" failed", DISK],
+            true,
+        ),
+        case(
+            &[SLOW, "fsync:error=EIO:when=100"],
+            ["a commit with fsync failed", DISK],
+            true,
+        ),
+        case(
+            &["pwrite64:error=EIO:when=150"],
+            ["a commit with ", DISK],
+            false,
+        ),
+        case(
+            &["pwrite64:error=EROFS:when=150+"],
+            ["a commit with ", "became read-only"],
+            false,
+        ),
+        case(
+            &["pwrite64:error=EDQUOT:when=150+"],
+            ["a commit with ", "quota"],
+            false,
+        ),
     ] {
         let directory = in_memory();
         let output = ends(directory.path(), planted);
         assert_eq!(output.status.code(), Some(1), "{planted:?}: {output:?}");
         let complaint = complaint(&output);
-        assert!(says.iter().all(|words| complaint.contains(words)), "{planted:?}: {complaint}");
+        assert!(
+            says.iter().all(|words| complaint.contains(words)),
+            "{planted:?}: {complaint}"
+        );
         assert_eq!(names(directory.path()), [""; 0], "{planted:?}");
         if measured {
             let found = json(&output);
@@ -60,9 +113,15 @@ fn a_call_that_fails_is_said_and_the_rounds_before_are_kept() {
                 "{planted:?}: {found:#}"
             );
             let why = found["caveats"].to_string();
-            assert!(why.contains(says[1]), "what it lacks is said with it: {why}");
+            assert!(
+                why.contains(says[1]),
+                "what it lacks is said with it: {why}"
+            );
         } else {
-            assert!(output.stdout.is_empty() || json(&output)["rounds"].as_u64() > Some(0), "{output:?}");
+            assert!(
+                output.stdout.is_empty() || json(&output)["rounds"].as_u64() > Some(0),
+                "{output:?}"
+            );
         }
     }
 }
@@ -73,27 +132,41 @@ fn a_call_that_fails_in_a_workload_ends_it() {
     let trace = tempfile::NamedTempFile::new().unwrap();
     let mut failed = 0;
     for workload in ["segment", "group", "innodb", "files", "entangle", "floor"] {
-        for planted in ["pwrite64", "fdatasync", "fsync"].into_iter().flat_map(|call| {
-            // The first is that of preparing; threads begin to count anew.
-            ["1", "2", "20"].map(|nth| format!("{call}:error=EIO:when={nth}"))
-        }) {
+        for planted in ["pwrite64", "fdatasync", "fsync"]
+            .into_iter()
+            .flat_map(|call| {
+                // The first is that of preparing; threads begin to count anew.
+                ["1", "2", "20"].map(|nth| format!("{call}:error=EIO:when={nth}"))
+            })
+        {
             let directory = in_memory();
             let arguments = ["--seconds", "1", "--workload", workload];
             let output = probe(directory.path(), trace.path(), &[&planted], &arguments).finish();
             assert_eq!(names(directory.path()), [""; 0], "{workload} {planted}");
-            // Not every workload makes every call so often, and what fails in a program that was asked for its version is
-            // none of the workload's: its threads are those that write below the directory.
+            // Not every workload makes every call so often, and what fails in a program that was
+            // asked for its version is none of the workload's: its threads are those that write
+            // below the directory.
             let calls = std::fs::read_to_string(trace.path()).unwrap();
             let place = directory.path().to_str().unwrap();
             let thread = |line: &'_ str| line.split(' ').next().map(str::to_owned);
-            let writing: BTreeSet<_> =
-                calls.lines().filter(|line| line.contains(place)).map(thread).collect();
+            let writing: BTreeSet<_> = calls
+                .lines()
+                .filter(|line| line.contains(place))
+                .map(thread)
+                .collect();
             let mut failing = calls.lines().filter(|line| line.contains("(INJECTED)"));
             let came = failing.any(|line| writing.contains(&thread(line)));
-            assert_eq!(output.status.code(), Some(i32::from(came)), "{workload} {planted}: {output:?}");
+            assert_eq!(
+                output.status.code(),
+                Some(i32::from(came)),
+                "{workload} {planted}: {output:?}"
+            );
             if came {
                 failed += 1;
-                assert!(complaint(&output).contains(DISK), "{workload} {planted}: {output:?}");
+                assert!(
+                    complaint(&output).contains(DISK),
+                    "{workload} {planted}: {output:?}"
+                );
             }
         }
     }
@@ -105,16 +178,35 @@ fn a_call_that_fails_in_a_workload_ends_it() {
 fn a_signal_keeps_what_was_measured() {
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let directory = in_memory();
-        let output = ends(directory.path(), &[&format!("fdatasync:signal={signal}:when=100"), SLOW]);
-        assert_eq!(output.status.code(), Some(128 + signal as i32), "{output:?}");
+        let output = ends(
+            directory.path(),
+            &[&format!("fdatasync:signal={signal}:when=100"), SLOW],
+        );
+        assert_eq!(
+            output.status.code(),
+            Some(128 + signal as i32),
+            "{output:?}"
+        );
         let found = json(&output);
-        assert!(found["rounds"].as_u64() > Some(0) && found["cancelled"] == true, "{found:#}");
-        assert!(complaint(&output).contains("the scratch files are gone"), "{output:?}");
+        assert!(
+            found["rounds"].as_u64() > Some(0) && found["cancelled"] == true,
+            "{found:#}"
+        );
+        assert!(
+            complaint(&output).contains("the scratch files are gone"),
+            "{output:?}"
+        );
         assert_eq!(names(directory.path()), [""; 0]);
 
         // Before there is anything nothing is shown.
-        let output = ends(directory.path(), &[&format!("fsync:signal={signal}:when=1")]);
-        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(128 + signal as i32), ""));
+        let output = ends(
+            directory.path(),
+            &[&format!("fsync:signal={signal}:when=1")],
+        );
+        assert_eq!(
+            (output.status.code(), stdout(&output).as_str()),
+            (Some(128 + signal as i32), "")
+        );
         assert_eq!(names(directory.path()), [""; 0]);
     }
 }
@@ -122,14 +214,29 @@ fn a_signal_keeps_what_was_measured() {
 #[test]
 #[ignore = "needs strace"]
 fn what_cannot_be_removed_is_named_also_after_a_signal() {
-    for (planted, code) in [("fdatasync:error=EIO:when=100", 1), ("fdatasync:signal=SIGTERM:when=100", 143)] {
+    for (planted, code) in [
+        ("fdatasync:error=EIO:when=100", 1),
+        ("fdatasync:signal=SIGTERM:when=100", 143),
+    ] {
         let directory = in_memory();
-        let output = ends(directory.path(), &[planted, SLOW, "unlinkat:error=EIO:when=2+"]);
+        let output = ends(
+            directory.path(),
+            &[planted, SLOW, "unlinkat:error=EIO:when=2+"],
+        );
         assert_eq!(output.status.code(), Some(code), "{output:?}");
         assert!(json(&output)["rounds"].as_u64() > Some(0));
         let complaint = complaint(&output);
-        let [left] = &names(directory.path())[..] else { panic!("{:?}", names(directory.path())) };
-        assert!(complaint.contains("still there") && complaint.contains(left), "{}", stderr(&output));
-        assert!(!complaint.contains("are gone") && !scratch_free(directory.path()), "{complaint}");
+        let [left] = &names(directory.path())[..] else {
+            panic!("{:?}", names(directory.path()))
+        };
+        assert!(
+            complaint.contains("still there") && complaint.contains(left),
+            "{}",
+            stderr(&output)
+        );
+        assert!(
+            !complaint.contains("are gone") && !scratch_free(directory.path()),
+            "{complaint}"
+        );
     }
 }

@@ -31,13 +31,21 @@ fn a_file_system_that_shut_itself_down_says_so() {
             "{}",
             report["warnings"]
         );
-        assert_eq!(outcome(&report, "target.io-error", &subject), Some("applies"));
+        assert_eq!(
+            outcome(&report, "target.io-error", &subject),
+            Some("applies")
+        );
         assert_ne!(verdict(&report, target), Some("durable"));
     }
     // Nobody names it, and it is found.
     let (_, report) = check_json(&["--no-probe"]);
     let subject = format!("target {}", mounted.path());
-    assert_eq!(outcome(&report, "target.io-error", &subject), Some("applies"), "{}", report["targets"]);
+    assert_eq!(
+        outcome(&report, "target.io-error", &subject),
+        Some("applies"),
+        "{}",
+        report["targets"]
+    );
 }
 
 #[test]
@@ -56,23 +64,40 @@ fn an_unmounted_file_system_keeps_nothing_of_a_probe_that_dies() {
     }
 }
 
-/// Checks that both commands refuse to measure a place, for the reason in `words`; `check` reports all the rest and
-/// ends as without a probe.
+/// Checks that both commands refuse to measure a place, for the reason in `words`; `check` reports
+/// all the rest and ends as without a probe.
 fn is_not_measured(dir: &Path, words: &str, run: impl Fn(&[&str]) -> Output) {
     let path = dir.to_str().unwrap();
     let without = run(&["check", path, "-v", "--format", "json", "--no-probe"]);
-    let with = run(&["check", path, "-v", "--format", "json", "--probe-seconds", "2"]);
+    let with = run(&[
+        "check",
+        path,
+        "-v",
+        "--format",
+        "json",
+        "--probe-seconds",
+        "2",
+    ]);
     assert_eq!(with.status.code(), without.status.code(), "{with:?}");
     let (with, without) = (json(&with), json(&without));
     let warnings = with["warnings"].as_array().unwrap();
-    let said: Vec<&str> =
-        warnings.iter().filter_map(Value::as_str).filter(|w| w.contains("not measured")).collect();
-    assert!(said.len() == 1 && said[0].contains(words) && said[0].contains(path), "{warnings:?}");
+    let said: Vec<&str> = warnings
+        .iter()
+        .filter_map(Value::as_str)
+        .filter(|w| w.contains("not measured"))
+        .collect();
+    assert!(
+        said.len() == 1 && said[0].contains(words) && said[0].contains(path),
+        "{warnings:?}"
+    );
     assert_eq!(with["probes"], without["probes"]);
     let probe = run(&["probe", path, "--seconds", "2"]);
     assert_eq!(probe.status.code(), Some(1), "{probe:?}");
     let complaint = complaint(&probe);
-    assert!(complaint.contains(words) && complaint.contains(path), "{complaint}");
+    assert!(
+        complaint.contains(words) && complaint.contains(path),
+        "{complaint}"
+    );
     assert!(probe.stdout.is_empty() && scratch_free(dir));
 }
 
@@ -94,7 +119,14 @@ fn a_full_file_system_is_not_measured() {
     is_not_measured(&mounted.point, "free some space", as_root);
 
     let report = mounted.point.join("report.json");
-    let output = as_root(&["check", "-v", "--format", "json", "--output", report.to_str().unwrap()]);
+    let output = as_root(&[
+        "check",
+        "-v",
+        "--format",
+        "json",
+        "--output",
+        report.to_str().unwrap(),
+    ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(complaint(&output).contains("No space left"), "{output:?}");
     assert_eq!(names(&mounted.point), ["filler"]);
@@ -109,7 +141,11 @@ fn a_read_only_file_system_is_not_measured() {
 #[test]
 #[ignore = "needs root: to become somebody else"]
 fn what_a_user_may_not_write_is_not_measured() {
-    is_not_measured(&ext4(&[], "").point, "cannot be written by this user", as_nobody);
+    is_not_measured(
+        &ext4(&[], "").point,
+        "cannot be written by this user",
+        as_nobody,
+    );
 }
 
 #[test]
@@ -121,8 +157,15 @@ fn a_disk_that_fails_under_the_probe_is_said() {
         running.probing(&mounted.point);
         run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
         let output = running.finish();
-        let said = if turn == 0 { json(&output)["warnings"].to_string() } else { complaint(&output) };
-        assert!(said.contains("I/O error") && said.contains("dmesg"), "{said}");
+        let said = if turn == 0 {
+            json(&output)["warnings"].to_string()
+        } else {
+            complaint(&output)
+        };
+        assert!(
+            said.contains("I/O error") && said.contains("dmesg"),
+            "{said}"
+        );
     }
 }
 
@@ -130,31 +173,60 @@ fn a_disk_that_fails_under_the_probe_is_said() {
 #[ignore = "needs root: to become somebody else"]
 fn what_root_would_settle_says_so() {
     let mounted = ext4(&[], "");
-    let check = ["check", mounted.path(), "--no-probe", "-v", "--format", "json"];
+    let check = [
+        "check",
+        mounted.path(),
+        "--no-probe",
+        "-v",
+        "--format",
+        "json",
+    ];
     let (root, nobody) = (as_root(&check), as_nobody(&check));
-    assert!(nobody.status.code().is_some_and(|code| [0, 3].contains(&code)), "{nobody:?}");
+    assert!(
+        nobody
+            .status
+            .code()
+            .is_some_and(|code| [0, 3].contains(&code)),
+        "{nobody:?}"
+    );
     let (root, nobody) = (json(&root), json(&nobody));
     let is_known = |row: &Value| row["reading"]["state"] == "known";
     // Servers and devices of others come and go between the two looks.
     let is_ours = |row: &&Value| {
         let subject = row["subject"].as_str().unwrap();
         let of_host = subject == "host" && !hangs_on_others(row["fact"].as_str().unwrap());
-        of_host || [mounted.path(), mounted.disk.name()].iter().any(|ours| subject.contains(ours))
+        of_host
+            || [mounted.path(), mounted.disk.name()]
+                .iter()
+                .any(|ours| subject.contains(ours))
     };
-    let known: Vec<_> = root["facts"].as_array().unwrap().iter().filter(|row| is_known(row)).collect();
+    let known: Vec<_> = root["facts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| is_known(row))
+        .collect();
     let mut settled = 0;
     for row in nobody["facts"].as_array().unwrap().iter().filter(is_ours) {
-        let is_same = |other: &&&Value| other["subject"] == row["subject"] && other["fact"] == row["fact"];
+        let is_same =
+            |other: &&&Value| other["subject"] == row["subject"] && other["fact"] == row["fact"];
         let reading = &row["reading"];
         if known.iter().find(is_same).is_none() || is_known(row) {
             continue;
         }
         settled += 1;
         let remedy = &reading["fix"];
-        assert!(remedy == "run-as-root" || remedy["run-as"].is_string(), "{row}");
+        assert!(
+            remedy == "run-as-root" || remedy["run-as"].is_string(),
+            "{row}"
+        );
     }
     assert!(settled > 0, "a superblock can only be read by root");
-    let denied = nobody["facts"].as_array().unwrap().iter().filter(|row| row["reading"]["why"] == "denied");
+    let denied = nobody["facts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["reading"]["why"] == "denied");
     for row in denied {
         assert!(!row["reading"]["fix"].is_null(), "{row}");
     }
@@ -174,15 +246,35 @@ fn a_target_that_never_answers_is_named_and_not_measured() {
     for below in ["held", "held/deeper"] {
         let target = mounted.point.join(below);
         let path = target.to_str().unwrap();
-        let output = as_root(&["check", path, "-v", "--format", "json", "--probe-seconds", "2"]);
-        assert!(output.status.code().is_some_and(|code| [0, 3].contains(&code)), "{output:?}");
+        let output = as_root(&[
+            "check",
+            path,
+            "-v",
+            "--format",
+            "json",
+            "--probe-seconds",
+            "2",
+        ]);
+        assert!(
+            output
+                .status
+                .code()
+                .is_some_and(|code| [0, 3].contains(&code)),
+            "{output:?}"
+        );
         let report = json(&output);
         let warnings = report["warnings"].to_string();
-        assert!(warnings.contains(&format!("not measured: {path}")), "{warnings}");
+        assert!(
+            warnings.contains(&format!("not measured: {path}")),
+            "{warnings}"
+        );
         let probe = as_root(&["probe", path, "--seconds", "2"]);
         assert_eq!(probe.status.code(), Some(1), "{probe:?}");
         let complaint = complaint(&probe);
-        assert!(complaint.contains(path) && complaint.contains("answer"), "{complaint}");
+        assert!(
+            complaint.contains(path) && complaint.contains("answer"),
+            "{complaint}"
+        );
     }
 }
 
@@ -192,7 +284,14 @@ fn beside_what_never_answers_it_measures() {
     let (mounted, _held) = beside_held();
     let data = mounted.dir("data");
     for target in [&mounted.point, &data] {
-        let output = as_root(&["probe", target.to_str().unwrap(), "--seconds", "0.5", "--format", "json"]);
+        let output = as_root(&[
+            "probe",
+            target.to_str().unwrap(),
+            "--seconds",
+            "0.5",
+            "--format",
+            "json",
+        ]);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         assert!(json(&output)["methods"].is_array());
     }

@@ -1,4 +1,5 @@
-//! Signals at two hundred moments of every kind of probe: it ends as documented, and no file or process remains.
+//! Signals at two hundred moments of every kind of probe: it ends as documented, and no file or
+//! process remains.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,10 @@ impl Dice {
     /// Up to a limit.
     fn below(&mut self, limit: usize) -> usize {
         // Knuth's MMIX generator; the upper bits are the better ones.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % limit
     }
 }
@@ -27,16 +31,35 @@ impl Dice {
 /// Everything that probes a directory.
 fn commands(directory: &Path) -> Vec<Vec<&str>> {
     let with = |more: &[&'static str]| {
-        [&["probe", directory.to_str().unwrap(), "--seconds", ENDLESS, "--format", "json"], more].concat()
+        [
+            &[
+                "probe",
+                directory.to_str().unwrap(),
+                "--seconds",
+                ENDLESS,
+                "--format",
+                "json",
+            ],
+            more,
+        ]
+        .concat()
     };
     let workloads = ["segment", "group", "innodb", "files", "entangle", "floor"];
     let workloads = workloads.map(|workload| with(&["--workload", workload]));
-    probers(directory).into_iter().chain(workloads).chain([with(&["--pg-test-fsync"])]).collect()
+    probers(directory)
+        .into_iter()
+        .chain(workloads)
+        .chain([with(&["--pg-test-fsync"])])
+        .collect()
 }
 
-/// The program by a name of its own, which everybody whom it starts has too: they run what `/proc/self/exe` leads to.
+/// The program by a name of its own, which everybody whom it starts has too: they run what
+/// `/proc/self/exe` leads to.
 fn named(directory: &Path) -> PathBuf {
-    let (program, own) = (walwise().get_program().to_owned(), directory.join("walwise"));
+    let (program, own) = (
+        walwise().get_program().to_owned(),
+        directory.join("walwise"),
+    );
     if std::fs::hard_link(&program, &own).is_err() {
         std::fs::copy(&program, &own).unwrap();
     }
@@ -68,10 +91,20 @@ fn ended(output: &Output, signal: Signal, arguments: &[&str]) {
         );
         return;
     }
-    assert_eq!(output.status.code(), Some(128 + signal as i32), "{arguments:?}: {output:?}");
-    assert!(complaint(output).contains("the scratch files are gone"), "{output:?}");
+    assert_eq!(
+        output.status.code(),
+        Some(128 + signal as i32),
+        "{arguments:?}: {output:?}"
+    );
+    assert!(
+        complaint(output).contains("the scratch files are gone"),
+        "{output:?}"
+    );
     if !output.stdout.is_empty() {
-        assert!(arguments[0] == "probe" && json(output)["cancelled"] == true, "{arguments:?}: {output:?}");
+        assert!(
+            arguments[0] == "probe" && json(output)["cancelled"] == true,
+            "{arguments:?}: {output:?}"
+        );
     }
 }
 
@@ -89,7 +122,12 @@ fn handles(process: u32, signal: Signal) -> bool {
 fn a_signal_is_not_lost_while_its_handler_is_being_made() {
     let mounted = ext4(&[], "");
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        let arguments = ["probe", mounted.point.to_str().unwrap(), "--seconds", ENDLESS];
+        let arguments = [
+            "probe",
+            mounted.point.to_str().unwrap(),
+            "--seconds",
+            ENDLESS,
+        ];
         let mut command = Command::new("env");
         command.args([
             "--default-signal",
@@ -110,7 +148,8 @@ fn a_signal_is_not_lost_while_its_handler_is_being_made() {
         wait_for("a handler", || handles(running.id(), signal));
         running.signal(signal);
         let status = running.finish().status;
-        let ended = status.signal() == Some(signal as i32) || status.code() == Some(128 + signal as i32);
+        let ended =
+            status.signal() == Some(signal as i32) || status.code() == Some(128 + signal as i32);
         assert!(ended, "{signal}: {status}");
         assert_eq!(names(&mounted.point), [""; 0], "{signal}");
     }
@@ -124,7 +163,12 @@ fn no_moment_of_dying_leaves_anything_or_anybody() {
     let program = named(&own.path().canonicalize().unwrap());
     let commands = commands(&mounted.point);
     let mut dice = Dice(4);
-    let signals = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGKILL];
+    let signals = [
+        Signal::SIGTERM,
+        Signal::SIGINT,
+        Signal::SIGHUP,
+        Signal::SIGKILL,
+    ];
     for (turn, signal) in signals.into_iter().cycle().take(200).enumerate() {
         let arguments = &commands[dice.below(commands.len())];
         let mut running = start(&program, arguments);
@@ -138,9 +182,17 @@ fn no_moment_of_dying_leaves_anything_or_anybody() {
         let output = running.finish();
         ended(&output, signal, arguments);
         if signal != Signal::SIGKILL {
-            assert_eq!(names(&mounted.point), [""; 0], "{turn} {signal} {arguments:?}");
+            assert_eq!(
+                names(&mounted.point),
+                [""; 0],
+                "{turn} {signal} {arguments:?}"
+            );
         }
         wait_for("everybody is gone", || is_gone(&program));
-        assert_eq!(names(&mounted.point), [""; 0], "{turn} {signal} {arguments:?}");
+        assert_eq!(
+            names(&mounted.point),
+            [""; 0],
+            "{turn} {signal} {arguments:?}"
+        );
     }
 }

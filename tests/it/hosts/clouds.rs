@@ -1,12 +1,19 @@
-//! Disks of clouds and drives with capacitors, each a recorded host: the verdict, what of the rules about them applies and what
-//! does not, and what the verdict's evidence says. A person has reviewed each row.
+//! Disks of clouds and drives with capacitors, each a recorded host: the verdict, what of the rules
+//! about them applies and what does not, and what the verdict's evidence says. A person has
+//! reviewed each row.
 
 use super::checked_at;
 use crate::support::{outcome, verdict};
 
-/// A host recorded at /data, its verdict, rules with their subject that apply, and those that do not, and words of the evidence.
-type Row =
-    (&'static str, &'static str, &'static [[&'static str; 2]], &'static [[&'static str; 2]], &'static str);
+/// A host recorded at /data, its verdict, rules with their subject that apply, and those that do
+/// not, and words of the evidence.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static [[&'static str; 2]],
+    &'static [[&'static str; 2]],
+    &'static str,
+);
 
 const PG: &str = "/data/pg";
 const OF_PG: &str = "target /data/pg";
@@ -15,7 +22,8 @@ const NVME: &str = "device nvme1n1";
 
 #[rustfmt::skip] // a row is a line
 const ROWS: &[Row] = &[
-    // Flushes are sent, or the disk or its driver says that it has no cache and its provider documents what that is worth.
+    // Flushes are sent, or the disk or its driver says that it has no cache and its provider
+    // documents what that is worth.
     ("ec2-gp3-pg16", "durable", &[["cloud.ebs-timeout", NVME]], &[["cloud.azure-host-caching", OF_PG]], "its provider's word, which no guest can check"),
     ("ec2-gp3-asked", "durable", &[], &[["cloud.ebs-timeout", NVME], ["cache.override-on-disk", NVME]], "its provider's word, which no guest can check"),
     ("azure-nvme-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[["cloud.ebs-timeout", NVME]], "reports no volatile cache, and no document says what its writes are worth then"),
@@ -44,7 +52,11 @@ const ROWS: &[Row] = &[
 /// Where such a host was recorded.
 pub fn target_of(name: &str) -> Option<&'static str> {
     let row = ROWS.iter().find(|row| row.0 == name)?;
-    Some(if row.0.starts_with("fc-") { "/data" } else { PG })
+    Some(if row.0.starts_with("fc-") {
+        "/data"
+    } else {
+        PG
+    })
 }
 
 #[test]
@@ -55,7 +67,11 @@ fn the_same_evidence_is_the_same_verdict_and_a_capacitor_only_lowers() {
         assert_eq!(verdict(&report, target.as_ref()), Some(*standing), "{name}");
         for (rules, expect) in [(applies, "applies"), (not, "does-not-apply")] {
             for [rule, subject] in *rules {
-                assert_eq!(outcome(&report, rule, subject), Some(expect), "{name}: {rule} of {subject}");
+                assert_eq!(
+                    outcome(&report, rule, subject),
+                    Some(expect),
+                    "{name}: {rule} of {subject}"
+                );
             }
         }
         let judged = report["verdicts"]

@@ -1,5 +1,5 @@
-//! What verdicts say of time and of peers, on every recorded host: a duration is a setting's value or was measured, and a
-//! standby that nobody observed is called that.
+//! What verdicts say of time and of peers, on every recorded host: a duration is a setting's value
+//! or was measured, and a standby that nobody observed is called that.
 
 use serde_json::Value;
 
@@ -12,10 +12,17 @@ const UNITS: [&str; 8] = ["s", "ms", "µs", "min", "h", "second", "seconds", "mi
 const SETTINGS: [&str; 2] = ["wal_writer_delay", "innodb_flush_log_at_timeout"];
 
 fn has_duration(text: &str) -> bool {
-    let words: Vec<&str> = text.split(|c: char| !(c.is_alphanumeric() || c == '.')).collect();
+    let words: Vec<&str> = text
+        .split(|c: char| !(c.is_alphanumeric() || c == '.'))
+        .collect();
     let is_figure = |word: &str| word.parse::<f64>().is_ok();
-    let is_pair = words.windows(2).any(|pair| is_figure(pair[0]) && UNITS.contains(&pair[1]));
-    is_pair || ["second", "seconds", "minute", "minutes"].iter().any(|unit| words.contains(unit))
+    let is_pair = words
+        .windows(2)
+        .any(|pair| is_figure(pair[0]) && UNITS.contains(&pair[1]));
+    is_pair
+        || ["second", "seconds", "minute", "minutes"]
+            .iter()
+            .any(|unit| words.contains(unit))
 }
 
 #[test]
@@ -27,17 +34,25 @@ fn durations_come_from_settings_or_measurements_and_peers_from_nobody() {
             let text = |field: &str| verdict[field].as_str().unwrap_or_default().to_owned();
             let paths = verdict["paths"].as_array().into_iter().flatten();
             let evidence = paths.flat_map(|path| path["evidence"].as_array().into_iter().flatten());
-            let read_here =
-                evidence.filter(|says| says["layer"] != "measurement").map(|says| says["text"].clone());
-            let mut sentences: Vec<String> =
-                read_here.filter_map(|says: Value| Some(says.as_str()?.to_owned())).collect();
+            let read_here = evidence
+                .filter(|says| says["layer"] != "measurement")
+                .map(|says| says["text"].clone());
+            let mut sentences: Vec<String> = read_here
+                .filter_map(|says: Value| Some(says.as_str()?.to_owned()))
+                .collect();
             sentences.extend(["limits", "host_loss", "second_fault"].map(text));
             for sentence in sentences.iter().filter(|sentence| has_duration(sentence)) {
-                assert!(SETTINGS.iter().any(|setting| sentence.contains(setting)), "{name}: {sentence}");
+                assert!(
+                    SETTINGS.iter().any(|setting| sentence.contains(setting)),
+                    "{name}: {sentence}"
+                );
             }
             let loss = text("host_loss");
             let is_promise = loss.contains("survives the loss of this host");
-            assert!(!is_promise || loss.contains("Configured, not observed"), "{name}: {loss}");
+            assert!(
+                !is_promise || loss.contains("Configured, not observed"),
+                "{name}: {loss}"
+            );
             read += sentences.len();
         }
     }

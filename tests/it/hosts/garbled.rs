@@ -1,5 +1,6 @@
-//! Every parser at once: recorded machines with one answer replaced by noise or refused. Nothing fails, and everything
-//! stays display-safe. What lost answers do to a verdict is tried in [`super::lost`].
+//! Every parser at once: recorded machines with one answer replaced by noise or refused. Nothing
+//! fails, and everything stays display-safe. What lost answers do to a verdict is tried in
+//! [`super::lost`].
 
 use std::sync::LazyLock;
 
@@ -23,7 +24,11 @@ pub struct Garbled<'a> {
 impl<'a> Garbled<'a> {
     /// The machine as it was recorded.
     pub fn plain(answers: &'a Answers) -> Self {
-        Self { answers, question: None, answer: Ok(Vec::new()) }
+        Self {
+            answers,
+            question: None,
+            answer: Ok(Vec::new()),
+        }
     }
 }
 
@@ -32,7 +37,12 @@ impl Host for Garbled<'_> {
         if self.question == Some(question) {
             return self.answer.clone();
         }
-        let unknown = || Err(Miss::new(MissKind::NotCollected, "the host archive does not hold it"));
+        let unknown = || {
+            Err(Miss::new(
+                MissKind::NotCollected,
+                "the host archive does not hold it",
+            ))
+        };
         self.answers.get(question).cloned().unwrap_or_else(unknown)
     }
 }
@@ -51,12 +61,18 @@ pub static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
 
 /// The facts read from a machine.
 pub fn look_only(host: &Garbled<'_>, target: &str) -> FactSet {
-    let request = Request { target: Some(target.into()), ..Request::default() };
+    let request = Request {
+        target: Some(target.into()),
+        ..Request::default()
+    };
     run_all(host, &request, &mut |_, _| {})
 }
 
 pub fn look(host: &Garbled<'_>, target: &str) -> (Session, Report) {
-    let request = Request { target: Some(target.into()), ..Request::default() };
+    let request = Request {
+        target: Some(target.into()),
+        ..Request::default()
+    };
     let session = Session::look(host, &request, RULES.clone(), &mut |_, _| {});
     let report = session.report();
     (session, report)
@@ -69,15 +85,32 @@ fn safe(text: &str) -> bool {
 /// Lines as strangers write them: of the answer itself, of noise, and cut short.
 fn garbled(bytes: &[u8], noise: &[u8], at: usize, how: u8) -> HostAnswer {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
-    let line = if lines.is_empty() { 0 } else { at % lines.len() };
+    let line = if lines.is_empty() {
+        0
+    } else {
+        at % lines.len()
+    };
     let (before, after) = lines.split_at(line);
     match how {
         0 => Ok(noise.to_vec()),
         1 => Ok([&before.concat(), noise, b"\n", &after.concat()].concat()),
-        2 => Ok([&before.concat(), noise, &after.get(1..).unwrap_or_default().concat()].concat()),
-        3 => Ok(bytes[..if bytes.is_empty() { 0 } else { at % bytes.len() }].to_vec()),
+        2 => Ok([
+            &before.concat(),
+            noise,
+            &after.get(1..).unwrap_or_default().concat(),
+        ]
+        .concat()),
+        3 => Ok(bytes[..if bytes.is_empty() {
+            0
+        } else {
+            at % bytes.len()
+        }]
+            .to_vec()),
         4 => Ok([bytes, bytes].concat()),
-        _ => Err(Miss::new([MissKind::Denied, MissKind::TimedOut, MissKind::Failed][at % 3], "refused")),
+        _ => Err(Miss::new(
+            [MissKind::Denied, MissKind::TimedOut, MissKind::Failed][at % 3],
+            "refused",
+        )),
     }
 }
 

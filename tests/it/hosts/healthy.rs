@@ -1,5 +1,5 @@
-//! Healthy machines are decided: of the recorded hosts with a durable verdict and nothing to warn of, nine of ten leave
-//! no critical rule undecided, and their first screen does not speak of it.
+//! Healthy machines are decided: of the recorded hosts with a durable verdict and nothing to warn
+//! of, nine of ten leave no critical rule undecided, and their first screen does not speak of it.
 
 use walwise_judge::durability::Standing;
 use walwise_judge::rules::{Level, Outcome};
@@ -11,17 +11,34 @@ use crate::support::{stdout, walwise};
 
 #[test]
 fn nine_of_ten_healthy_hosts_leave_nothing_undecided() {
-    let fail_on = FailCondition { level: Level::Critical, undecided: true };
+    let fail_on = FailCondition {
+        level: Level::Critical,
+        undecided: true,
+    };
     let (mut healthy, mut open) = (0, Vec::new());
     for (name, target, answers) in HOSTS.iter() {
         let (_, mut report) = look(&Garbled::plain(answers), target);
-        let warns = |outcome: &Outcome, level: Level| *outcome == Outcome::Applies && level >= Level::Warning;
-        let about: Vec<_> = report.targets.iter().flat_map(|target| target.subjects.clone()).collect();
+        let warns = |outcome: &Outcome, level: Level| {
+            *outcome == Outcome::Applies && level >= Level::Warning
+        };
+        let about: Vec<_> = report
+            .targets
+            .iter()
+            .flat_map(|target| target.subjects.clone())
+            .collect();
         report.asked = Some(target.clone());
-        let found = report.findings.iter().filter(|one| about.contains(&one.subject));
-        let mut verdicts = report.verdicts.iter().filter(|verdict| verdict.target.name() == target);
+        let found = report
+            .findings
+            .iter()
+            .filter(|one| about.contains(&one.subject));
+        let mut verdicts = report
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict.target.name() == target);
         if !verdicts.all(|verdict| verdict.standing == Standing::Durable)
-            || found.into_iter().any(|finding| warns(&finding.outcome, finding.level))
+            || found
+                .into_iter()
+                .any(|finding| warns(&finding.outcome, finding.level))
         {
             continue;
         }
@@ -31,8 +48,11 @@ fn nine_of_ten_healthy_hosts_leave_nothing_undecided() {
             continue;
         }
         let path = super::host(name);
-        let text =
-            stdout(&walwise().args(["check", target, "--host", path.to_str().unwrap()]).output_in_time());
+        let text = stdout(
+            &walwise()
+                .args(["check", target, "--host", path.to_str().unwrap()])
+                .output_in_time(),
+        );
         assert!(!text.contains("undecided"), "{name}: {text}");
     }
     assert!(healthy >= 50, "only {healthy} healthy hosts");

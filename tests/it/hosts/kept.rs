@@ -1,5 +1,6 @@
-//! Reports of recorded machines as baselines: identical in memory and through JSON, without a difference to themselves,
-//! and with exactly the changes made to a recording. Damaged documents cause no failure.
+//! Reports of recorded machines as baselines: identical in memory and through JSON, without a
+//! difference to themselves, and with exactly the changes made to a recording. Damaged documents
+//! cause no failure.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,7 +25,10 @@ static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
 /// The report of a recording.
 fn report(recording: &[u8], target: Option<&str>) -> Report {
     let host = RecordedHost::parse(recording).unwrap();
-    let request = Request { target: target.map(Into::into), ..Request::default() };
+    let request = Request {
+        target: target.map(Into::into),
+        ..Request::default()
+    };
     let mut session = Session::look(&host, &request, RULES.clone(), &mut |_, _| {});
     session.asked = target.map(str::to_owned);
     session.report()
@@ -41,18 +45,25 @@ fn recorded_hosts_are_kept_alike_in_memory_and_through_json() {
             assert!(kept == back, "{name} {target:?}");
             assert_eq!((back.foreign, back.unreadable), (0, 0), "{name}");
             let none = difference(&back, &kept);
-            assert!(none.is_empty() && none.remarks.is_empty(), "{name} {target:?}: {none:?}");
+            assert!(
+                none.is_empty() && none.remarks.is_empty(),
+                "{name} {target:?}: {none:?}"
+            );
         }
     }
 }
 
-/// An upgrade of the kernel, with a mount option that the new one refuses: that is named, and what did not change is not.
+/// An upgrade of the kernel, with a mount option that the new one refuses: that is named, and what
+/// did not change is not.
 #[test]
 fn an_upgrade_is_told_by_what_it_made_worse() {
     let after = fs::read_to_string(host("el8-xfs-nobarrier")).unwrap();
     let before = after.replace("4.18.0-553.el8_10.x86_64", "3.10.0-1160.el7.x86_64");
     assert_ne!(before, after);
-    let (old, new) = (report(before.as_bytes(), Some("/data")), report(after.as_bytes(), Some("/data")));
+    let (old, new) = (
+        report(before.as_bytes(), Some("/data")),
+        report(after.as_bytes(), Some("/data")),
+    );
     let found = difference(&Kept::from_report(&old), &Kept::from_report(&new));
     let lasting: BTreeSet<&str> = found
         .facts
@@ -60,13 +71,26 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
         .filter(|change| change.nature == walwise_model::facts::Nature::Lasting)
         .map(|change| change.fact)
         .collect();
-    assert_eq!(lasting, BTreeSet::from(["kernel.build", "kernel.release"]), "{:?}", found.facts);
-    let refused =
-        found.findings.iter().find(|f| f.rule == "boot.refused-option" && f.subject.name() == "/data");
+    assert_eq!(
+        lasting,
+        BTreeSet::from(["kernel.build", "kernel.release"]),
+        "{:?}",
+        found.facts
+    );
+    let refused = found
+        .findings
+        .iter()
+        .find(|f| f.rule == "boot.refused-option" && f.subject.name() == "/data");
     assert_eq!(refused.unwrap().class, Class::New);
-    assert!(found.gone.is_empty() && found.appeared.is_empty() && found.renamed.is_empty(), "{found:?}");
+    assert!(
+        found.gone.is_empty() && found.appeared.is_empty() && found.renamed.is_empty(),
+        "{found:?}"
+    );
     let back = difference(&Kept::from_report(&new), &Kept::from_report(&old));
-    let fixed = back.findings.iter().find(|f| f.rule == "boot.refused-option" && f.subject.name() == "/data");
+    let fixed = back
+        .findings
+        .iter()
+        .find(|f| f.rule == "boot.refused-option" && f.subject.name() == "/data");
     assert_eq!(fixed.unwrap().class, Class::Fixed);
 }
 
@@ -76,8 +100,11 @@ fn a_baseline_is_shown_and_changes_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let after = fs::read_to_string(host("el8-xfs-nobarrier")).unwrap();
-    fs::write(at("before.host"), after.replace("4.18.0-553.el8_10.x86_64", "3.10.0-1160.el7.x86_64"))
-        .unwrap();
+    fs::write(
+        at("before.host"),
+        after.replace("4.18.0-553.el8_10.x86_64", "3.10.0-1160.el7.x86_64"),
+    )
+    .unwrap();
     let path = host("el8-xfs-nobarrier");
     let now = path.to_str().unwrap();
     let made = walwise()
@@ -95,8 +122,15 @@ fn a_baseline_is_shown_and_changes_nothing_else() {
         .output_in_time();
     assert_eq!(stderr(&made), "");
     let check = |more: &[&str]| {
-        let output = walwise().args(["check", "-v", "/data", "--host", now]).args(more).output_in_time();
-        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(3), ""), "{more:?}");
+        let output = walwise()
+            .args(["check", "-v", "/data", "--host", now])
+            .args(more)
+            .output_in_time();
+        assert_eq!(
+            (output.status.code(), stderr(&output).as_str()),
+            (Some(3), ""),
+            "{more:?}"
+        );
         stdout(&output)
     };
     let compared = check(&["--baseline", &at("before.json")]);
@@ -107,15 +141,35 @@ fn a_baseline_is_shown_and_changes_nothing_else() {
         insta::assert_snapshot!(section);
     });
     let without_time = |text: &str| {
-        text.lines().filter(|line| !line.contains(" rules")).map(str::to_owned).collect::<Vec<_>>()
+        text.lines()
+            .filter(|line| !line.contains(" rules"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
-    assert_eq!(without_time(&format!("{head}{}", &rest[1..])), without_time(&check(&[])));
+    assert_eq!(
+        without_time(&format!("{head}{}", &rest[1..])),
+        without_time(&check(&[]))
+    );
     let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-    let mut with = parsed(&check(&["--format", "json", "--baseline", &at("before.json")]));
-    assert!(with["baseline"]["findings"].as_array().is_some_and(|findings| !findings.is_empty()));
+    let mut with = parsed(&check(&[
+        "--format",
+        "json",
+        "--baseline",
+        &at("before.json"),
+    ]));
+    assert!(
+        with["baseline"]["findings"]
+            .as_array()
+            .is_some_and(|findings| !findings.is_empty())
+    );
     with.as_object_mut().unwrap().remove("baseline");
     let without = parsed(&check(&["--format", "json"]));
-    for (key, value) in without.as_object().unwrap().iter().filter(|(key, _)| *key != "when") {
+    for (key, value) in without
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(key, _)| *key != "when")
+    {
         assert_eq!(&with[key], value, "{key}");
     }
 }
@@ -157,7 +211,11 @@ fn plant(json: &mut Value, way: &[prop::sample::Index], junk: &Value) {
             plant(&mut items[at], rest, junk);
         }
         Value::Object(members) if !members.is_empty() => {
-            let key = members.keys().nth(first.index(members.len())).unwrap().clone();
+            let key = members
+                .keys()
+                .nth(first.index(members.len()))
+                .unwrap()
+                .clone();
             plant(members.get_mut(&key).unwrap(), rest, junk);
         }
         other => *other = junk.clone(),

@@ -1,7 +1,9 @@
-//! Evidence that gets lost improves nothing: every line of every recorded host deleted, and every answer damaged.
+//! Evidence that gets lost improves nothing: every line of every recorded host deleted, and every
+//! answer damaged.
 //!
-//! A damaged capture is judged as `check TARGET --host FILE --fail-on-undecided --no-probe` judges it. `tests/lost`
-//! tries all damages and prints their table; a minute of them, drawn by a seed, belongs to the ordinary tests.
+//! A damaged capture is judged as `check TARGET --host FILE --fail-on-undecided --no-probe` judges
+//! it. `tests/lost` tries all damages and prints their table; a minute of them, drawn by a seed,
+//! belongs to the ordinary tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -76,11 +78,13 @@ enum Gain {
 /// What may be missing because the machine really is another one: a closed list, of at most ten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Difference {
-    /// A line of fstab that is not there mounts nothing at the next boot. What is mounted now is in the mount table.
+    /// A line of fstab that is not there mounts nothing at the next boot. What is mounted now is in
+    /// the mount table.
     FstabLine,
     /// A unit that is not there mounts and starts nothing.
     Unit,
-    /// A server that does not run is judged by nobody, and the verdict then holds for any database that flushes.
+    /// A server that does not run is judged by nobody, and the verdict then holds for any database
+    /// that flushes.
     Server,
     /// An option of a server that is not set has its default.
     ServerOption,
@@ -89,8 +93,13 @@ enum Difference {
 }
 
 impl Difference {
-    const ALL: [Self; 5] =
-        [Self::FstabLine, Self::Unit, Self::Server, Self::ServerOption, Self::KernelParameter];
+    const ALL: [Self; 5] = [
+        Self::FstabLine,
+        Self::Unit,
+        Self::Server,
+        Self::ServerOption,
+        Self::KernelParameter,
+    ];
 
     /// The kind that a question is about.
     fn of(question: &Question) -> Option<Self> {
@@ -108,7 +117,9 @@ impl Difference {
                 Some(Self::Unit)
             }
             Question::Stat(path) | Question::RealPath(path) | Question::Read(path)
-                if ["ibdata1", "PG_VERSION"].iter().any(|file| path.ends_with(file)) =>
+                if ["ibdata1", "PG_VERSION"]
+                    .iter()
+                    .any(|file| path.ends_with(file)) =>
             {
                 Some(Self::Server)
             }
@@ -126,9 +137,8 @@ impl Difference {
     /// Whether it explains what got better: only a server and its options decide about commits.
     fn explains(self, gain: Gain) -> bool {
         match (self, gain) {
-            (_, Gain::Advice) | (Self::FstabLine | Self::Unit | Self::KernelParameter, Gain::Durable) => {
-                false
-            }
+            (_, Gain::Advice)
+            | (Self::FstabLine | Self::Unit | Self::KernelParameter, Gain::Durable) => false,
             (Self::FstabLine | Self::Unit | Self::KernelParameter, Gain::Exit)
             | (Self::Server | Self::ServerOption, Gain::Durable | Gain::Exit) => true,
         }
@@ -204,7 +214,10 @@ fn judged(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
             advice: BTreeSet::new(),
         });
     };
-    let request = Request { target: Some(target.into()), ..Request::default() };
+    let request = Request {
+        target: Some(target.into()),
+        ..Request::default()
+    };
     let read = run_all(&host, &request, &mut |_, _| {});
     if plain == Some(&read) {
         return None;
@@ -214,41 +227,77 @@ fn judged(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
     session.traced = false;
     let report = session.report();
     let subject = Subject::target(target);
-    let verdict =
-        report.verdicts.iter().find(|verdict| verdict.target == subject).or(report.verdicts.first());
+    let verdict = report
+        .verdicts
+        .iter()
+        .find(|verdict| verdict.target == subject)
+        .or(report.verdicts.first());
     let standing = verdict.map(|verdict| verdict.standing);
-    let fail_on = FailCondition { level: Level::Critical, undecided: true };
+    let fail_on = FailCondition {
+        level: Level::Critical,
+        undecided: true,
+    };
     let code = verdict.is_some().then(|| code(&report, fail_on));
-    Some(Judged { standing, code, advice: flushless(&report), read: session.read })
+    Some(Judged {
+        standing,
+        code,
+        advice: flushless(&report),
+        read: session.read,
+    })
 }
 
 /// The advice of a report that can lose data, with what it is about.
 fn flushless(report: &Report) -> BTreeSet<String> {
-    let applies = report.findings.iter().filter(|finding| finding.outcome == Outcome::Applies);
+    let applies = report
+        .findings
+        .iter()
+        .filter(|finding| finding.outcome == Outcome::Applies);
     let risky = |finding: &walwise_judge::rules::Finding| {
-        let risky = finding.advice.iter().any(|advice| advice.risk == Risk::DataLossIfWrong);
+        let risky = finding
+            .advice
+            .iter()
+            .any(|advice| advice.risk == Risk::DataLossIfWrong);
         risky.then(|| format!("{} on {}", finding.rule, finding.subject))
     };
     applies.filter_map(risky).collect()
 }
 
-static CAPTURES: LazyLock<Vec<Capture>> =
-    LazyLock::new(|| HOSTS.iter().map(|(name, target, _)| capture(name, target)).collect());
+static CAPTURES: LazyLock<Vec<Capture>> = LazyLock::new(|| {
+    HOSTS
+        .iter()
+        .map(|(name, target, _)| capture(name, target))
+        .collect()
+});
 
 fn capture(name: &'static str, target: &'static str) -> Capture {
     let text = std::fs::read_to_string(super::host(name)).unwrap();
-    let lines: Vec<String> = text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
+    let lines: Vec<String> = text
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(str::to_owned)
+        .collect();
     let is_question = |line: &&str| !line.is_empty() && !line.starts_with(['|', ':', '!']);
-    let starts: Vec<usize> = (1..lines.len()).filter(|at| is_question(&lines[*at].as_str())).collect();
+    let starts: Vec<usize> = (1..lines.len())
+        .filter(|at| is_question(&lines[*at].as_str()))
+        .collect();
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
     let entry = |(start, end): (&usize, usize)| {
         let text = format!("{}\n{}\n", lines[0], lines[*start..end].join("\n"));
         let (answers, _) = archive::parse(text.as_bytes()).unwrap();
-        Some(Entry { question: answers.into_keys().next()?, lines: *start..end })
+        Some(Entry {
+            question: answers.into_keys().next()?,
+            lines: *start..end,
+        })
     };
     let entries = starts.iter().zip(ends).filter_map(entry).collect();
     let plain = judged(&text, target, None).unwrap();
-    Capture { name, target, lines, entries, plain }
+    Capture {
+        name,
+        target,
+        lines,
+        entries,
+        plain,
+    }
 }
 
 /// One damage of one capture: for a line its number, for an answer that of its entry.
@@ -262,7 +311,11 @@ struct Trial {
 fn trials() -> Vec<Trial> {
     let mut all = Vec::new();
     for (number, capture) in CAPTURES.iter().enumerate() {
-        let trial = |damage, at| Trial { capture: number, damage, at };
+        let trial = |damage, at| Trial {
+            capture: number,
+            damage,
+            at,
+        };
         all.extend((1..capture.lines.len()).map(|at| trial(Damage::Line, at)));
         for (at, _) in capture.entries.iter().enumerate() {
             all.extend(OF_ANSWERS.into_iter().map(|damage| trial(damage, at)));
@@ -279,21 +332,31 @@ impl Trial {
         if self.damage == Damage::Line {
             return Some(joined(&[&lines[..self.at], &lines[self.at + 1..]]));
         }
-        let Entry { question, lines: Range { start, end } } = &entries[self.at];
+        let Entry {
+            question,
+            lines: Range { start, end },
+        } = &entries[self.at];
         if self.damage == Damage::Answer {
             return Some(joined(&[&lines[..*start], &lines[*end..]]));
         }
         if self.damage == Damage::Tail {
             return Some(joined(&[&lines[..*end]]));
         }
-        let refused = |miss: &str| Some(joined(&[&lines[..=*start], &[miss.to_owned()], &lines[*end..]]));
+        let refused = |miss: &str| {
+            Some(joined(&[
+                &lines[..=*start],
+                &[miss.to_owned()],
+                &lines[*end..],
+            ]))
+        };
         match self.damage {
             Damage::Denied => return refused("!denied Permission denied"),
             Damage::Late => return refused("!timed-out no answer"),
             _ => {}
         }
         let header = &lines[..1];
-        let (answers, _) = archive::parse(joined(&[header, &lines[*start..*end]]).as_bytes()).unwrap();
+        let (answers, _) =
+            archive::parse(joined(&[header, &lines[*start..*end]]).as_bytes()).unwrap();
         let bytes = answers.into_values().next()?.ok()?;
         let changed = changed(bytes, self.damage, draw)?;
         let entry = archive::write(&Answers::from([(question.clone(), Ok(changed))]), "");
@@ -303,9 +366,17 @@ impl Trial {
 
     /// Where the damage is, in words.
     fn place(&self) -> String {
-        let Capture { name, lines, entries, .. } = &CAPTURES[self.capture];
+        let Capture {
+            name,
+            lines,
+            entries,
+            ..
+        } = &CAPTURES[self.capture];
         let (question, line) = match self.damage {
-            Damage::Line => (self.question().map(|entry| entry.lines.start), lines[self.at].as_str()),
+            Damage::Line => (
+                self.question().map(|entry| entry.lines.start),
+                lines[self.at].as_str(),
+            ),
             _ => (Some(entries[self.at].lines.start), ""),
         };
         let question = question.map(|at| lines[at].as_str()).unwrap_or_default();
@@ -321,11 +392,17 @@ impl Trial {
         }
     }
 
-    /// The difference that explains what got better: of the lost line or answer, or for a tail of one of the answers
-    /// that explain it together.
+    /// The difference that explains what got better: of the lost line or answer, or for a tail of
+    /// one of the answers that explain it together.
     fn difference(&self, gains: &[Gain]) -> Option<Difference> {
         let explains = |kind: &Difference| gains.iter().all(|gain| kind.explains(*gain));
-        let Capture { target, lines, entries, plain, .. } = &CAPTURES[self.capture];
+        let Capture {
+            target,
+            lines,
+            entries,
+            plain,
+            ..
+        } = &CAPTURES[self.capture];
         match self.damage {
             Damage::Line | Damage::Answer | Damage::Empty | Damage::Half => {
                 Difference::of(&self.question()?.question).filter(explains)
@@ -333,28 +410,42 @@ impl Trial {
             Damage::Tail => {
                 let tail = entries[self.at..].iter().skip(1);
                 let lost: Vec<(Difference, Range<usize>)> = tail
-                    .filter_map(|entry| Some((Difference::of(&entry.question)?, entry.lines.clone())))
+                    .filter_map(|entry| {
+                        Some((Difference::of(&entry.question)?, entry.lines.clone()))
+                    })
                     .collect();
                 let is_left = |at: &usize| !lost.iter().any(|(_, range)| range.contains(at));
-                let text: String =
-                    (0..lines.len()).filter(is_left).flat_map(|at| [lines[at].as_str(), "\n"]).collect();
+                let text: String = (0..lines.len())
+                    .filter(is_left)
+                    .flat_map(|at| [lines[at].as_str(), "\n"])
+                    .collect();
                 let after = judged(&text, target, Some(&plain.read))?;
                 let kinds = lost.iter().map(|(kind, _)| *kind).filter(explains);
                 let explained = plain.gains(&after);
-                kinds.max().filter(|_| gains.iter().all(|gain| explained.contains(gain)))
+                kinds
+                    .max()
+                    .filter(|_| gains.iter().all(|gain| explained.contains(gain)))
             }
-            Damage::Byte | Damage::Letter | Damage::Zeros | Damage::Noise | Damage::Denied | Damage::Late => {
-                None
-            }
+            Damage::Byte
+            | Damage::Letter
+            | Damage::Zeros
+            | Damage::Noise
+            | Damage::Denied
+            | Damage::Late => None,
         }
     }
 
     /// What got better.
     fn gains(&self, seed: u64) -> Vec<Gain> {
-        let mut draw = Draw(seed ^ (self.capture as u64) << 40 ^ (self.at as u64) << 8 ^ self.damage as u64);
+        let mut draw =
+            Draw(seed ^ (self.capture as u64) << 40 ^ (self.at as u64) << 8 ^ self.damage as u64);
         let Capture { target, plain, .. } = &CAPTURES[self.capture];
-        let Some(text) = self.text(&mut draw) else { return Vec::new() };
-        let Some(after) = judged(&text, target, Some(&plain.read)) else { return Vec::new() };
+        let Some(text) = self.text(&mut draw) else {
+            return Vec::new();
+        };
+        let Some(after) = judged(&text, target, Some(&plain.read)) else {
+            return Vec::new();
+        };
         plain.gains(&after)
     }
 }
@@ -362,7 +453,9 @@ impl Trial {
 fn changed(mut bytes: Vec<u8>, damage: Damage, draw: &mut Draw) -> Option<Vec<u8>> {
     let middle = bytes.len() / 2;
     match damage {
-        Damage::Line | Damage::Answer | Damage::Tail | Damage::Denied | Damage::Late => return None,
+        Damage::Line | Damage::Answer | Damage::Tail | Damage::Denied | Damage::Late => {
+            return None;
+        }
         Damage::Empty => bytes.clear(),
         Damage::Half => bytes.truncate(middle),
         Damage::Byte => {
@@ -370,18 +463,22 @@ fn changed(mut bytes: Vec<u8>, damage: Damage, draw: &mut Draw) -> Option<Vec<u8
             *bytes.get_mut(at)? = [0, 1, 0x7f, 0xff][draw.below(4)];
         }
         Damage::Letter => {
-            let letters: Vec<usize> =
-                (0..bytes.len()).filter(|at| bytes[*at].is_ascii_alphabetic()).collect();
+            let letters: Vec<usize> = (0..bytes.len())
+                .filter(|at| bytes[*at].is_ascii_alphabetic())
+                .collect();
             let at = *letters.get(draw.below(letters.len()))?;
             bytes[at] = if bytes[at] == b'~' { b'#' } else { b'~' };
         }
         Damage::Zeros => bytes[middle..].fill(0),
-        Damage::Noise => bytes.iter_mut().for_each(|byte| *byte = u8::try_from(draw.below(256)).unwrap()),
+        Damage::Noise => bytes
+            .iter_mut()
+            .for_each(|byte| *byte = u8::try_from(draw.below(256)).unwrap()),
     }
     Some(bytes)
 }
 
-/// What ran: how many damages of each kind, what got better for no reason, and how often a difference was the reason.
+/// What ran: how many damages of each kind, what got better for no reason, and how often a
+/// difference was the reason.
 #[derive(Default)]
 struct Ran {
     tried: BTreeMap<Damage, usize>,
@@ -398,7 +495,11 @@ fn run(trials: &[Trial], seed: u64, deadline: Instant) -> Ran {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(trial) = trials.get(at) else { return };
             let gains = trial.gains(seed);
-            let difference = if gains.is_empty() { None } else { trial.difference(&gains) };
+            let difference = if gains.is_empty() {
+                None
+            } else {
+                trial.difference(&gains)
+            };
             let mut ran = ran.lock().unwrap();
             *ran.tried.entry(trial.damage).or_default() += 1;
             match difference {
@@ -428,12 +529,24 @@ impl Ran {
         let tried: usize = self.tried.values().sum();
         let mut table = format!("{} hosts, {tried} damages, seed {seed}\n", CAPTURES.len());
         for (damage, count) in &self.tried {
-            let of_it = self.better.values().filter(|(trial, _)| trial.damage == *damage);
-            writeln!(table, "{:10} {count:7} tried {:5} better", format!("{damage:?}"), of_it.count())
-                .unwrap();
+            let of_it = self
+                .better
+                .values()
+                .filter(|(trial, _)| trial.damage == *damage);
+            writeln!(
+                table,
+                "{:10} {count:7} tried {:5} better",
+                format!("{damage:?}"),
+                of_it.count()
+            )
+            .unwrap();
         }
         for gain in [Gain::Durable, Gain::Exit, Gain::Advice] {
-            let count = self.better.values().filter(|(_, gains)| gains.contains(&gain)).count();
+            let count = self
+                .better
+                .values()
+                .filter(|(_, gains)| gains.contains(&gain))
+                .count();
             writeln!(table, "{gain:?}: {count}").unwrap();
         }
         for difference in Difference::ALL {
@@ -447,8 +560,8 @@ impl Ran {
     }
 }
 
-/// Recorded hosts, the beginning of a line that is deleted, and the exit code afterwards: evidence that could only lower the
-/// verdict was in it.
+/// Recorded hosts, the beginning of a line that is deleted, and the exit code afterwards: evidence
+/// that could only lower the verdict was in it.
 const DELETED: &[(&str, &str, Option<u8>)] = &[
     ("lab-cloud-ephemeral", "|EphemeralDisk", Some(5)),
     ("lab-cloud-ephemeral", "|Google  ", Some(5)),
@@ -463,19 +576,36 @@ const DELETED: &[(&str, &str, Option<u8>)] = &[
 #[test]
 fn a_deleted_line_leaves_the_verdict_unproven() {
     for (name, line, expect) in DELETED {
-        let capture = CAPTURES.iter().find(|capture| capture.name == *name).unwrap();
+        let capture = CAPTURES
+            .iter()
+            .find(|capture| capture.name == *name)
+            .unwrap();
         let is_it = |text: &&String| text.starts_with(line);
-        assert!(capture.lines.iter().any(|text| is_it(&text)), "{name}: {line}");
-        let left: Vec<&str> = capture.lines.iter().filter(|text| !is_it(text)).map(String::as_str).collect();
+        assert!(
+            capture.lines.iter().any(|text| is_it(&text)),
+            "{name}: {line}"
+        );
+        let left: Vec<&str> = capture
+            .lines
+            .iter()
+            .filter(|text| !is_it(text))
+            .map(String::as_str)
+            .collect();
         let after = judged(&(left.join("\n") + "\n"), capture.target, None).unwrap();
         assert_eq!(after.standing, Some(Standing::Unproven), "{name}: {line}");
-        assert!(expect.is_none() || after.code == *expect, "{name}: {line}: {:?}", after.code);
+        assert!(
+            expect.is_none() || after.code == *expect,
+            "{name}: {line}: {:?}",
+            after.code
+        );
     }
 }
 
 /// A number that whoever runs the tests gives.
 fn given(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok().map(|number| number.parse().unwrap())
+    std::env::var(variable)
+        .ok()
+        .map(|number| number.parse().unwrap())
 }
 
 #[test]

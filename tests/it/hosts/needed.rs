@@ -1,5 +1,5 @@
-//! An unknown fact is listed with the target that needs it: on every recorded machine, and where two servers share a
-//! disk.
+//! An unknown fact is listed with the target that needs it: on every recorded machine, and where
+//! two servers share a disk.
 
 use std::collections::BTreeSet;
 
@@ -7,34 +7,60 @@ use walwise::session::Session;
 use walwise_collect::Request;
 use walwise_judge::rules::{Outcome, RuleSet};
 use walwise_model::facts::catalog::{cluster, device, mount, mysql, postgres, target};
-use walwise_model::facts::{Area, FactSet, Reading, Remedy, Scope, ServerKind, Source, Subject, Why};
+use walwise_model::facts::{
+    Area, FactSet, Reading, Remedy, Scope, ServerKind, Source, Subject, Why,
+};
 use walwise_report::needed::{TargetScope, of_target};
 use walwise_report::{Report, TargetSummary, markdown, text};
 use walwise_sys::host::RecordedHost;
 
 use super::{host, names, table::target_of};
 
-/// Everything that a report lists as unknown for a target: by the report's own list, by its verdict and by its rules.
+/// Everything that a report lists as unknown for a target: by the report's own list, by its verdict
+/// and by its rules.
 fn listed(report: &Report, target: &TargetSummary) -> BTreeSet<(Subject, String)> {
     let concerned: BTreeSet<&Subject> = target.subjects.iter().collect();
-    let about = || report.findings.iter().filter(|finding| concerned.contains(&finding.subject));
-    let missing = report.verdict(&target.target).into_iter().flat_map(|verdict| verdict.missing.clone());
+    let about = || {
+        report
+            .findings
+            .iter()
+            .filter(|finding| concerned.contains(&finding.subject))
+    };
+    let missing = report
+        .verdict(&target.target)
+        .into_iter()
+        .flat_map(|verdict| verdict.missing.clone());
     let open = about().flat_map(|finding| match &finding.outcome {
         Outcome::Undecided { needs } => needs.iter().flatten().cloned().collect(),
         Outcome::Applies | Outcome::DoesNotApply => Vec::new(),
     });
-    let own = of_target(report, target, about()).into_iter().map(|needed| needed.need);
-    missing.chain(open).chain(own).map(|need| (need.subject, need.fact)).collect()
+    let own = of_target(report, target, about())
+        .into_iter()
+        .map(|needed| needed.need);
+    missing
+        .chain(open)
+        .chain(own)
+        .map(|need| (need.subject, need.fact))
+        .collect()
 }
 
-/// No fact of another target, server, device or mount is among them, and none of another kind of server.
+/// No fact of another target, server, device or mount is among them, and none of another kind of
+/// server.
 fn stands_with_its_target(report: &Report, what: &str) {
     for target in &report.targets {
         let way = TargetScope::new(&report.facts, target);
-        let foreign =
-            |kind: Area| target.cluster.as_ref().is_some_and(|of| report.facts.lacks_area(of, kind));
+        let foreign = |kind: Area| {
+            target
+                .cluster
+                .as_ref()
+                .is_some_and(|of| report.facts.lacks_area(of, kind))
+        };
         for (subject, fact) in listed(report, target) {
-            assert!(way.holds(&subject), "{what}: {fact} of {subject} under {}", target.title);
+            assert!(
+                way.holds(&subject),
+                "{what}: {fact} of {subject} under {}",
+                target.title
+            );
             let of_another = fact.starts_with("mysql.") && foreign(Area::Mysql)
                 || fact.starts_with("pg.") && foreign(Area::Pg);
             assert!(!of_another, "{what}: {fact} under {}", target.title);
@@ -48,8 +74,12 @@ fn what_is_unknown_stands_with_the_target_that_needs_it() {
     for name in names() {
         let recording = RecordedHost::parse(&std::fs::read(host(&name)).unwrap()).unwrap();
         for target in [None, Some(target_of(&name))] {
-            let request = Request { target: target.map(Into::into), ..Request::default() };
-            let report = Session::look(&recording, &request, rules.clone(), &mut |_, _| {}).report();
+            let request = Request {
+                target: target.map(Into::into),
+                ..Request::default()
+            };
+            let report =
+                Session::look(&recording, &request, rules.clone(), &mut |_, _| {}).report();
             stands_with_its_target(&report, &name);
         }
     }
@@ -57,7 +87,8 @@ fn what_is_unknown_stands_with_the_target_that_needs_it() {
 
 const RESTART: &str = "restart the server on /srv/my, then look again";
 
-/// PostgreSQL and MySQL on file systems of their own on one disk, of which nobody could say what its cache does.
+/// PostgreSQL and MySQL on file systems of their own on one disk, of which nobody could say what
+/// its cache does.
 fn two_servers() -> FactSet {
     let mut facts = FactSet::default();
     let read = || Source::file("read");
@@ -65,13 +96,23 @@ fn two_servers() -> FactSet {
     facts.know(&disk, &device::KIND, device::DeviceKind::Disk, read());
     let hidden = Reading::unknown(Why::Denied, "reading sda").or_try(Remedy::RunAsRoot);
     facts.put(&disk, &device::WRITE_CACHE, hidden);
-    for (path, role, area) in
-        [("/srv/pg", target::Role::Wal, Area::Pg), ("/srv/my", target::Role::Redo, Area::Mysql)]
-    {
-        let (place, fs, server) = (Subject::target(path), Subject::mount(path), Subject::cluster(path));
+    for (path, role, area) in [
+        ("/srv/pg", target::Role::Wal, Area::Pg),
+        ("/srv/my", target::Role::Redo, Area::Mysql),
+    ] {
+        let (place, fs, server) = (
+            Subject::target(path),
+            Subject::mount(path),
+            Subject::cluster(path),
+        );
         facts.know(&place, &target::PATH, path.to_owned(), read());
         facts.know(&place, &target::KIND, target::TargetKind::Directory, read());
-        facts.know(&place, &target::ROLES, vec![target::Role::Data, role], read());
+        facts.know(
+            &place,
+            &target::ROLES,
+            vec![target::Role::Data, role],
+            read(),
+        );
         facts.know(&place, &target::CLUSTERS, vec![path.to_owned()], read());
         facts.know(&fs, &mount::POINT, path.to_owned(), read());
         facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), read());
@@ -95,8 +136,9 @@ fn two_servers() -> FactSet {
         &postgres::FSYNC,
         Reading::unknown(Why::Denied, "postgresql.conf").or_try(Remedy::RunAsRoot),
     );
-    let changed =
-        || Reading::unknown(Why::Ambiguous, "my.cnf changed").or_try(Remedy::Do(RESTART.to_owned()));
+    let changed = || {
+        Reading::unknown(Why::Ambiguous, "my.cnf changed").or_try(Remedy::Do(RESTART.to_owned()))
+    };
     facts.put(&my, &mysql::FLUSH_LOG, changed());
     facts.put(&my, &mysql::SYNC_BINLOG, changed());
     facts
@@ -105,7 +147,10 @@ fn two_servers() -> FactSet {
 /// The part of a text that is about a target: from its heading to the next.
 fn section<'t>(told: &'t str, heads: &[String], of: &str) -> &'t str {
     let start = told.find(of).unwrap_or_else(|| panic!("{of} in {told}"));
-    let ends = heads.iter().filter_map(|head| told.find(head.as_str())).filter(|at| *at > start);
+    let ends = heads
+        .iter()
+        .filter_map(|head| told.find(head.as_str()))
+        .filter(|at| *at > start);
     let end = ends.min().unwrap_or(told.len());
     &told[start..end]
 }
@@ -116,19 +161,36 @@ fn of_two_servers_on_one_disk_each_target_lists_its_own_and_both_list_the_disk()
     stands_with_its_target(&report, "two servers");
     assert_eq!(report.facts.subjects(Scope::Target).count(), 2);
     for told in [text::render(&report), markdown::render(&report)] {
-        let lead = if told.starts_with("walwise") { "UNPROVEN: " } else { "## unproven: `" };
-        let heads: Vec<String> = ["/srv/pg", "/srv/my"].map(|path| format!("{lead}{path}")).to_vec();
+        let lead = if told.starts_with("walwise") {
+            "UNPROVEN: "
+        } else {
+            "## unproven: `"
+        };
+        let heads: Vec<String> = ["/srv/pg", "/srv/my"]
+            .map(|path| format!("{lead}{path}"))
+            .to_vec();
         let mut rest = told.clone();
         for (head, own, others) in [(&heads[0], "pg.", "mysql."), (&heads[1], "mysql.", "pg.")] {
             let section = section(&told, &heads, head);
-            let own_list = section.split("Not known").nth(1).unwrap_or_else(|| panic!("{head} in {told}"));
+            let own_list = section
+                .split("Not known")
+                .nth(1)
+                .unwrap_or_else(|| panic!("{head} in {told}"));
             let own_list = own_list.split("of this host").next().unwrap();
-            assert!(own_list.contains(own) && own_list.contains("device.write_cache"), "{own_list}");
             assert!(
-                !section.contains(&format!("{others}f")) && !section.contains(&format!("{others}s")),
+                own_list.contains(own) && own_list.contains("device.write_cache"),
+                "{own_list}"
+            );
+            assert!(
+                !section.contains(&format!("{others}f"))
+                    && !section.contains(&format!("{others}s")),
                 "{section}"
             );
-            assert_eq!(section.contains("restart the server"), own == "mysql.", "{section}");
+            assert_eq!(
+                section.contains("restart the server"),
+                own == "mysql.",
+                "{section}"
+            );
             rest = rest.replace(section, "");
         }
         assert!(!rest.contains("restart the server"), "{rest}");

@@ -1,5 +1,6 @@
-//! Pages without a doublewrite buffer, on recorded hosts: the setup that Amazon documents, in which every link holds, and the
-//! same host with one link broken or unknown at a time. A person has reviewed each row.
+//! Pages without a doublewrite buffer, on recorded hosts: the setup that Amazon documents, in which
+//! every link holds, and the same host with one link broken or unknown at a time. A person has
+//! reviewed each row.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -73,7 +74,10 @@ fn recording(name: &str) -> String {
 
 fn report(recording: &str) -> Value {
     let host = RecordedHost::parse(recording.as_bytes()).unwrap();
-    let request = Request { target: Some(TARGET.into()), ..Request::default() };
+    let request = Request {
+        target: Some(TARGET.into()),
+        ..Request::default()
+    };
     let mut session = Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| {});
     session.asked = Some(TARGET.to_owned());
     serde_json::from_str(&json::render(&session.report())).unwrap()
@@ -81,17 +85,29 @@ fn report(recording: &str) -> Value {
 
 /// The values that findings offer for it.
 fn offered(report: &Value) -> Vec<String> {
-    let all = findings(report).flat_map(|finding| finding["advice"].as_array().cloned().unwrap_or_default());
+    let all = findings(report)
+        .flat_map(|finding| finding["advice"].as_array().cloned().unwrap_or_default());
     let of_it = all.filter(|advice| advice["setting"] == "mysql.innodb_doublewrite");
-    of_it.map(|advice| advice["change"]["set"].as_str().unwrap_or("?").to_owned()).collect()
+    of_it
+        .map(|advice| advice["change"]["set"].as_str().unwrap_or("?").to_owned())
+        .collect()
 }
 
 #[test]
 fn where_every_link_holds_it_is_a_warning_and_no_advice() {
     let report = report(&recording(WHOLE));
-    assert_eq!(fact(&report, SUBJECT, "target.page_writes").unwrap(), "documented");
-    assert_eq!(outcome(&report, "mysql.torn-write-prevention", SUBJECT), Some("applies"));
-    assert_eq!(outcome(&report, "mysql.doublewrite-off", SUBJECT), Some("does-not-apply"));
+    assert_eq!(
+        fact(&report, SUBJECT, "target.page_writes").unwrap(),
+        "documented"
+    );
+    assert_eq!(
+        outcome(&report, "mysql.torn-write-prevention", SUBJECT),
+        Some("applies")
+    );
+    assert_eq!(
+        outcome(&report, "mysql.doublewrite-off", SUBJECT),
+        Some("does-not-apply")
+    );
     assert_eq!(verdict(&report, TARGET.as_ref()), Some("unproven"));
     assert_eq!(offered(&report), [""; 0]);
 }
@@ -102,15 +118,41 @@ fn each_link_that_is_broken_or_unknown_is_named_and_critical() {
     for (from, to, link) in ROWS {
         assert_eq!(base.matches(from).count(), 1, "{from}");
         let report = report(&base.replace(from, to));
-        let writes = if link.starts_with('!') { "broken" } else { "unknown" };
-        let told = fact(&report, SUBJECT, "target.page_link").and_then(Value::as_str).unwrap_or_default();
-        assert!(told.starts_with(link.trim_start_matches('!')), "{to}: {told}");
-        assert_eq!(fact(&report, SUBJECT, "target.page_writes").unwrap(), writes, "{to}");
-        let finding = findings(&report).find(|one| one["rule"] == "mysql.doublewrite-off").unwrap();
-        assert_eq!((&finding["level"], &finding["subject"]), (&"critical".into(), &SUBJECT.into()), "{to}");
+        let writes = if link.starts_with('!') {
+            "broken"
+        } else {
+            "unknown"
+        };
+        let told = fact(&report, SUBJECT, "target.page_link")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        assert!(
+            told.starts_with(link.trim_start_matches('!')),
+            "{to}: {told}"
+        );
+        assert_eq!(
+            fact(&report, SUBJECT, "target.page_writes").unwrap(),
+            writes,
+            "{to}"
+        );
+        let finding = findings(&report)
+            .find(|one| one["rule"] == "mysql.doublewrite-off")
+            .unwrap();
+        assert_eq!(
+            (&finding["level"], &finding["subject"]),
+            (&"critical".into(), &SUBJECT.into()),
+            "{to}"
+        );
         let because = finding["because"].as_str().unwrap();
-        assert!(because.ends_with(&format!("Here the chain ends at the {told}.")), "{because}");
-        assert_eq!(outcome(&report, "mysql.torn-write-prevention", SUBJECT), Some("does-not-apply"), "{to}");
+        assert!(
+            because.ends_with(&format!("Here the chain ends at the {told}.")),
+            "{because}"
+        );
+        assert_eq!(
+            outcome(&report, "mysql.torn-write-prevention", SUBJECT),
+            Some("does-not-apply"),
+            "{to}"
+        );
         assert_eq!(verdict(&report, TARGET.as_ref()), Some("at-risk"), "{to}");
         assert_eq!(offered(&report), ["on"], "{to}");
     }
@@ -120,8 +162,14 @@ fn each_link_that_is_broken_or_unknown_is_named_and_critical() {
 #[test]
 fn without_root_nothing_holds() {
     let report = report(&recording(WHOLE).replace("|euid=0\n", "|euid=1000\n"));
-    assert_ne!(fact(&report, SUBJECT, "target.page_writes").and_then(Value::as_str), Some("documented"));
-    assert_ne!(outcome(&report, "mysql.torn-write-prevention", SUBJECT), Some("applies"));
+    assert_ne!(
+        fact(&report, SUBJECT, "target.page_writes").and_then(Value::as_str),
+        Some("documented")
+    );
+    assert_ne!(
+        outcome(&report, "mysql.torn-write-prevention", SUBJECT),
+        Some("applies")
+    );
 }
 
 #[test]
@@ -129,11 +177,16 @@ fn what_is_said_of_pages_that_hold_and_of_pages_that_a_partition_tears() {
     for name in [WHOLE, TORN] {
         let report = report(&recording(name));
         let mut text = String::new();
-        for link in fact(&report, SUBJECT, "target.page_links").unwrap().as_array().unwrap() {
+        for link in fact(&report, SUBJECT, "target.page_links")
+            .unwrap()
+            .as_array()
+            .unwrap()
+        {
             writeln!(text, "{}", link.as_str().unwrap()).unwrap();
         }
         let rules = ["mysql.torn-write-prevention", "mysql.doublewrite-off"];
-        for finding in findings(&report).filter(|one| rules.iter().any(|rule| one["rule"] == *rule)) {
+        for finding in findings(&report).filter(|one| rules.iter().any(|rule| one["rule"] == *rule))
+        {
             let [level, title, because] =
                 ["level", "title", "because"].map(|key| finding[key].as_str().unwrap());
             writeln!(text, "\n{level}: {title}\n{}", because.replace(". ", ".\n")).unwrap();

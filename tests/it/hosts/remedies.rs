@@ -1,5 +1,5 @@
-//! Every critical finding comes with a remedy, or with the reason why nothing here mends it: on every recorded machine,
-//! in text and in JSON.
+//! Every critical finding comes with a remedy, or with the reason why nothing here mends it: on
+//! every recorded machine, in text and in JSON.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,10 @@ fn whatever_is_critical_has_a_remedy() {
     for name in names() {
         let recording = RecordedHost::parse(&std::fs::read(host(&name)).unwrap()).unwrap();
         for target in [None, Some(target_of(&name))] {
-            let request = Request { target: target.map(Into::into), ..Request::default() };
+            let request = Request {
+                target: target.map(Into::into),
+                ..Request::default()
+            };
             let mut session = Session::look(&recording, &request, rules.clone(), &mut |_, _| {});
             session.asked = target.map(str::to_owned);
             let report = session.report();
@@ -32,7 +35,10 @@ fn whatever_is_critical_has_a_remedy() {
             let beside = |subject: &str| {
                 target.is_some()
                     && subject != "host"
-                    && !report.targets.iter().any(|t| t.subjects.iter().any(|of| of.to_string() == subject))
+                    && !report
+                        .targets
+                        .iter()
+                        .any(|t| t.subjects.iter().any(|of| of.to_string() == subject))
             };
             for finding in document["findings"].as_array().unwrap() {
                 if finding["level"] != "critical" {
@@ -41,11 +47,17 @@ fn whatever_is_critical_has_a_remedy() {
                 let rule = finding["rule"].as_str().unwrap();
                 let says = finding["fix"]["text"].as_str();
                 let says = says.unwrap_or_else(|| panic!("{name}: {rule} has no remedy"));
-                assert!(!says.is_empty() && !says.contains("unknown"), "{name}: {rule}: {says}");
+                assert!(
+                    !says.is_empty() && !says.contains("unknown"),
+                    "{name}: {rule}: {says}"
+                );
                 assert!(finding["fix"]["here"].is_boolean());
                 // What lies beside the target that was asked for is only counted.
                 if !beside(finding["subject"].as_str().unwrap()) {
-                    assert!(told.contains(&flat(&format!("fix {says}"))), "{name}: {rule}: {says} in {told}");
+                    assert!(
+                        told.contains(&flat(&format!("fix {says}"))),
+                        "{name}: {rule}: {says} in {told}"
+                    );
                 }
                 seen.insert(rule.to_owned());
             }

@@ -1,5 +1,6 @@
-//! Recorded machines whose whole answer a person has reviewed: stack, verdict, evidence and missing facts, one snapshot
-//! each. A changed snapshot needs another review against the real behaviour of the layers.
+//! Recorded machines whose whole answer a person has reviewed: stack, verdict, evidence and missing
+//! facts, one snapshot each. A changed snapshot needs another review against the real behaviour of
+//! the layers.
 
 use serde_json::Value;
 
@@ -48,13 +49,19 @@ fn stack_verdict_and_evidence_of_reviewed_hosts() {
 fn view(report: &Value) -> String {
     let mut lines = Vec::new();
     for verdict in list(&report["verdicts"]) {
-        lines.push(format!("{}: {}", text(&verdict["target"]), text(&verdict["standing"]).to_uppercase()));
+        lines.push(format!(
+            "{}: {}",
+            text(&verdict["target"]),
+            text(&verdict["standing"]).to_uppercase()
+        ));
         lines.push(format!("  {}", text(&verdict["sentence"])));
         let limits = text(&verdict["limits"]);
         lines.extend((!limits.is_empty()).then(|| format!("  {limits}")));
         lines.push("\nstack".to_owned());
-        let stack =
-            list(&report["stacks"]).iter().find(|stack| stack["target"] == verdict["target"]).unwrap();
+        let stack = list(&report["stacks"])
+            .iter()
+            .find(|stack| stack["target"] == verdict["target"])
+            .unwrap();
         lines.extend(list(&stack["layers"]).iter().map(layer));
         lines.push("\nevidence, worst first along each path".to_owned());
         for path in list(&verdict["paths"]) {
@@ -91,7 +98,10 @@ fn said(evidence: &Value) -> String {
         source => format!("  [{source}]"),
     };
     let (standing, layer) = (text(&evidence["standing"]), text(&evidence["layer"]));
-    format!("  {standing:<13} {layer:<11} {}{source}", text(&evidence["text"]))
+    format!(
+        "  {standing:<13} {layer:<11} {}{source}",
+        text(&evidence["text"])
+    )
 }
 
 fn need(need: &Value) -> String {
@@ -100,7 +110,12 @@ fn need(need: &Value) -> String {
         Value::String(word) => format!(": {word}"),
         remedy => format!(": {remedy}"),
     };
-    format!("  {} of {}, {}{remedy}", text(&need["fact"]), text(&need["subject"]), text(&need["why"]))
+    format!(
+        "  {} of {}, {}{remedy}",
+        text(&need["fact"]),
+        text(&need["subject"]),
+        text(&need["why"])
+    )
 }
 
 fn list(value: &Value) -> &[Value] {

@@ -1,8 +1,8 @@
-//! Five published documents beside walwise: the conclusion of each, and walwise's findings on a machine as it
-//! describes, in the words that a user reads. This test makes rules/SEEDS.md.
+//! Five published documents beside walwise: the conclusion of each, and walwise's findings on a
+//! machine as it describes, in the words that a user reads. This test makes rules/SEEDS.md.
 //!
-//! The machines are recorded hosts (`seed-*`), composed from the documents. Their measurements with pg_test_fsync are
-//! in tests/imports. Correct conclusions of a document are listed too.
+//! The machines are recorded hosts (`seed-*`), composed from the documents. Their measurements with
+//! pg_test_fsync are in tests/imports. Correct conclusions of a document are listed too.
 
 use std::fmt::Write;
 
@@ -18,9 +18,17 @@ struct Document {
     rows: &'static [Row],
 }
 
-/// Its conclusion; then host, target, rule and subject of walwise's finding, which may be undecided; whether both
-/// agree; and a part of the sentence with the reason.
-type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, bool, &'static str);
+/// Its conclusion; then host, target, rule and subject of walwise's finding, which may be
+/// undecided; whether both agree; and a part of the sentence with the reason.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    bool,
+    &'static str,
+);
 
 const DOCUMENTS: &[Document] = &[
     Document {
@@ -265,29 +273,54 @@ const DOCUMENTS: &[Document] = &[
 /// The finding of a rule on a subject, unless it does not apply.
 fn finding<'r>(report: &'r Value, rule: &str, subject: &str) -> &'r Value {
     let is_it = |f: &&Value| f["rule"] == rule && f["subject"] == subject;
-    findings(report).find(is_it).unwrap_or_else(|| panic!("{rule} does not apply to {subject}"))
+    findings(report)
+        .find(is_it)
+        .unwrap_or_else(|| panic!("{rule} does not apply to {subject}"))
 }
 
 /// The reason of a finding has these words.
 fn gives_reason(finding: &Value, words: &str) {
     let because = finding["because"].as_str().unwrap();
-    assert!(because.contains(words), "no sentence has `{words}`: {because}");
+    assert!(
+        because.contains(words),
+        "no sentence has `{words}`: {because}"
+    );
 }
 
 fn page() -> String {
     let mut page = "# Five documents beside walwise\n\nMade by `WALWISE_UPDATE=1 cargo test --test it seeds`; do not edit. What five published comparisons and \
          notes concluded, and what walwise\nfinds on a machine like theirs (`tests/hosts/seed-*.host`). `walwise rules show RULE` gives the reason.\n"
         .to_owned();
-    for Document { source, machine, rows } in DOCUMENTS {
-        write!(page, "\n## {source}\n\n{machine}\n\n| it says | walwise |\n|---|---|\n").unwrap();
+    for Document {
+        source,
+        machine,
+        rows,
+    } in DOCUMENTS
+    {
+        write!(
+            page,
+            "\n## {source}\n\n{machine}\n\n| it says | walwise |\n|---|---|\n"
+        )
+        .unwrap();
         for (says, host, target, rule, subject, agrees, words) in *rows {
             let report = checked_at(host, target);
             let finding = finding(&report, rule, subject);
-            let (level, title) = (finding["level"].as_str().unwrap(), finding["title"].as_str().unwrap());
+            let (level, title) = (
+                finding["level"].as_str().unwrap(),
+                finding["title"].as_str().unwrap(),
+            );
             let stance = if *agrees { "agrees" } else { "differs" };
-            let open = if finding["outcome"]["outcome"] == "applies" { "" } else { ", undecided here" };
+            let open = if finding["outcome"]["outcome"] == "applies" {
+                ""
+            } else {
+                ", undecided here"
+            };
             gives_reason(finding, words);
-            writeln!(page, "| {says} | {stance}: {title} ({level}{open}, `{rule}`) |").unwrap();
+            writeln!(
+                page,
+                "| {says} | {stance}: {title} ({level}{open}, `{rule}`) |"
+            )
+            .unwrap();
         }
     }
     page

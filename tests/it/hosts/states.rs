@@ -1,5 +1,5 @@
-//! What tools say of state, from capture to verdict: pools and arrays that failed, lost devices, one thing under two names,
-//! and a cache that fell back.
+//! What tools say of state, from capture to verdict: pools and arrays that failed, lost devices,
+//! one thing under two names, and a cache that fell back.
 
 use std::path::Path;
 
@@ -22,12 +22,14 @@ fn with(name: &str, changes: &[(&str, &str)], target: &str) -> (i32, Value) {
 }
 
 fn criticals(report: &Value) -> usize {
-    let is = |finding: &&Value| finding["level"] == "critical" && finding["outcome"]["outcome"] == "applies";
+    let is = |finding: &&Value| {
+        finding["level"] == "critical" && finding["outcome"]["outcome"] == "applies"
+    };
     findings(report).filter(is).count()
 }
 
-/// A pool that failed is at risk, one that takes no writes is no longer durable and critical, and what is unknown is
-/// unproven.
+/// A pool that failed is at risk, one that takes no writes is no longer durable and critical, and
+/// what is unknown is unproven.
 #[test]
 fn a_thin_pool_is_as_good_as_its_status() {
     const OLD: &str = "|vg-pool-tpool: thin-pool failed";
@@ -37,11 +39,41 @@ fn a_thin_pool_is_as_good_as_its_status() {
         )
     };
     for (status, expect, code, rule, applies) in [
-        (pool("200/3200 - rw discard_passdown"), "durable", 0, "layer.stopped", "does-not-apply"),
-        (pool("3200/3200 - out_of_data_space discard_passdown"), "unproven", 3, "layer.stopped", "applies"),
-        (pool("200/3200 - ro discard_passdown"), "unproven", 3, "layer.stopped", "applies"),
-        (pool("200/3200 - ? discard_passdown"), "unproven", 0, "layer.stopped", "undecided"),
-        ("|vg-pg: thin 409600 819199".to_owned(), "unproven", 0, "layer.failed", "undecided"),
+        (
+            pool("200/3200 - rw discard_passdown"),
+            "durable",
+            0,
+            "layer.stopped",
+            "does-not-apply",
+        ),
+        (
+            pool("3200/3200 - out_of_data_space discard_passdown"),
+            "unproven",
+            3,
+            "layer.stopped",
+            "applies",
+        ),
+        (
+            pool("200/3200 - ro discard_passdown"),
+            "unproven",
+            3,
+            "layer.stopped",
+            "applies",
+        ),
+        (
+            pool("200/3200 - ? discard_passdown"),
+            "unproven",
+            0,
+            "layer.stopped",
+            "undecided",
+        ),
+        (
+            "|vg-pg: thin 409600 819199".to_owned(),
+            "unproven",
+            0,
+            "layer.failed",
+            "undecided",
+        ),
         (
             pool("200/3200 - rw discard_passdown").replace("409600 819199", "Fail"),
             "at-risk",
@@ -49,16 +81,27 @@ fn a_thin_pool_is_as_good_as_its_status() {
             "layer.failed",
             "applies",
         ),
-        (format!("{OLD}\n|vg-pg: thin Fail"), "at-risk", 3, "layer.failed", "applies"),
+        (
+            format!("{OLD}\n|vg-pg: thin Fail"),
+            "at-risk",
+            3,
+            "layer.failed",
+            "applies",
+        ),
     ] {
         let (exit, report) = with("thin-pool-failed", &[(OLD, &status)], "/pg");
         assert_eq!(verdict(&report, Path::new("/pg")), Some(expect), "{status}");
         assert_eq!(exit, code, "{status}");
-        assert_eq!(outcome(&report, rule, "target /pg"), Some(applies), "{status}");
+        assert_eq!(
+            outcome(&report, rule, "target /pg"),
+            Some(applies),
+            "{status}"
+        );
     }
 }
 
-/// A device that is missing leaves the pool durable and degraded; one that is used and not found leaves it unproven.
+/// A device that is missing leaves the pool durable and degraded; one that is used and not found
+/// leaves it unproven.
 #[test]
 fn a_zfs_device_that_is_gone_is_missing_and_no_file() {
     let (exit, report) = with("zfs-vdev-node-gone", &[], "/data/pg");
@@ -67,24 +110,42 @@ fn a_zfs_device_that_is_gone_is_missing_and_no_file() {
         (3, Some("durable")),
         "a degraded pool is critical"
     );
-    assert_eq!(fact(&report, "target /data/pg", "target.redundancy").unwrap(), "degraded");
+    assert_eq!(
+        fact(&report, "target /data/pg", "target.redundancy").unwrap(),
+        "degraded"
+    );
     let used = [("ata-GONE-part1  UNAVAIL", "ata-GONE-part1  ONLINE")];
     let (_, report) = with("zfs-vdev-node-gone", &used, "/data/pg");
     assert_eq!(verdict(&report, Path::new("/data/pg")), Some("unproven"));
-    let damaged = [("errors: No known data errors", "errors: 3 data errors, use '-v' for a list")];
+    let damaged = [(
+        "errors: No known data errors",
+        "errors: 3 data errors, use '-v' for a list",
+    )];
     let (exit, report) = with("zfs-vdev-node-gone", &damaged, "/data/pg");
-    assert_eq!((exit, verdict(&report, Path::new("/data/pg"))), (3, Some("at-risk")));
+    assert_eq!(
+        (exit, verdict(&report, Path::new("/data/pg"))),
+        (3, Some("at-risk"))
+    );
 }
 
 /// One thing under two names is judged alike.
 #[test]
 fn an_energy_pack_is_a_battery() {
-    let names = [("\"Energy Pack Status\"", "\"BBU Status\""), ("\"Energy Pack\"", "\"BBU\"")];
+    let names = [
+        ("\"Energy Pack Status\"", "\"BBU Status\""),
+        ("\"Energy Pack\"", "\"BBU\""),
+    ];
     for changes in [&names[..0], &names[..]] {
         let (exit, report) = with("storcli-energy-pack-absent", changes, "/data");
-        assert_eq!((exit, verdict(&report, Path::new("/data"))), (3, Some("at-risk")));
+        assert_eq!(
+            (exit, verdict(&report, Path::new("/data"))),
+            (3, Some("at-risk"))
+        );
         assert_eq!(criticals(&report), 2);
-        assert_eq!(fact(&report, "device sda", "controller.battery").unwrap(), "absent");
+        assert_eq!(
+            fact(&report, "device sda", "controller.battery").unwrap(),
+            "absent"
+        );
     }
 }
 
@@ -92,8 +153,22 @@ fn an_energy_pack_is_a_battery() {
 #[test]
 fn a_cache_that_fell_back_says_why() {
     let (exit, report) = with("write-back-fell-to-write-through", &[], "/data");
-    assert_eq!((exit, verdict(&report, Path::new("/data"))), (0, Some("durable")));
-    let finding = findings(&report).find(|finding| finding["rule"] == "controller.fell-back").unwrap();
-    assert_eq!((&finding["level"], &finding["outcome"]["outcome"]), (&"warning".into(), &"applies".into()));
-    assert!(finding["because"].as_str().unwrap().contains("backup power source cable error"), "{finding}");
+    assert_eq!(
+        (exit, verdict(&report, Path::new("/data"))),
+        (0, Some("durable"))
+    );
+    let finding = findings(&report)
+        .find(|finding| finding["rule"] == "controller.fell-back")
+        .unwrap();
+    assert_eq!(
+        (&finding["level"], &finding["outcome"]["outcome"]),
+        (&"warning".into(), &"applies".into())
+    );
+    assert!(
+        finding["because"]
+            .as_str()
+            .unwrap()
+            .contains("backup power source cable error"),
+        "{finding}"
+    );
 }

@@ -1,12 +1,12 @@
-//! Recorded machines in one table: the verdict of each, the cache of the deciding disk, whether that disk's queue
-//! passes flushes on, and the fact that it was recorded for.
+//! Recorded machines in one table: the verdict of each, the cache of the deciding disk, whether
+//! that disk's queue passes flushes on, and the fact that it was recorded for.
 
 use super::{checked_at, clouds, pages, reviewed};
 use crate::situations;
 use crate::support::verdict;
 
-/// File, target, verdict, disk, its cache, its queue, and a fact of a subject. An unknown fact has its reason after a
-/// question mark; a dash stands for none.
+/// File, target, verdict, disk, its cache, its queue, and a fact of a subject. An unknown fact has
+/// its reason after a question mark; a dash stands for none.
 type Row = [&'static str; 9];
 
 #[rustfmt::skip] // a row is a line
@@ -110,7 +110,18 @@ const HOSTS: &[Row] = &[
 
 #[test]
 fn every_recorded_host_comes_to_its_verdict() {
-    for [name, target, standing, disk, cache, queue, subject, fact, value] in HOSTS {
+    for [
+        name,
+        target,
+        standing,
+        disk,
+        cache,
+        queue,
+        subject,
+        fact,
+        value,
+    ] in HOSTS
+    {
         let report = checked_at(name, target);
         assert_eq!(verdict(&report, target.as_ref()), Some(*standing), "{name}");
         let disk = format!("device {disk}");
@@ -119,7 +130,11 @@ fn every_recorded_host_comes_to_its_verdict() {
             (&disk, "device.write_cache", queue),
             (subject, fact, value),
         ] {
-            assert_eq!(known(&report, subject, fact), *value, "{name}: {fact} of {subject}");
+            assert_eq!(
+                known(&report, subject, fact),
+                *value,
+                "{name}: {fact} of {subject}"
+            );
         }
     }
 }
@@ -127,7 +142,10 @@ fn every_recorded_host_comes_to_its_verdict() {
 #[test]
 fn every_recorded_host_is_in_a_test() {
     for name in super::names() {
-        assert!(listed(&name).is_some(), "{name} is neither reviewed, nor in the table, nor a situation");
+        assert!(
+            listed(&name).is_some(),
+            "{name} is neither reviewed, nor in the table, nor a situation"
+        );
     }
     assert!(reviewed::HOSTS.len() >= 15 && HOSTS.len() >= 25);
 }
@@ -138,7 +156,10 @@ pub fn target_of(name: &str) -> &'static str {
 }
 
 fn listed(name: &str) -> Option<&'static str> {
-    let mut here = HOSTS.iter().map(|row| (row[0], row[1])).chain(reviewed::HOSTS);
+    let mut here = HOSTS
+        .iter()
+        .map(|row| (row[0], row[1]))
+        .chain(reviewed::HOSTS);
     here.find(|(other, _)| *other == name)
         .map(|(_, target)| target)
         .or_else(|| situations::target_of(name))
@@ -153,7 +174,9 @@ fn known(report: &serde_json::Value, subject: &str, fact: &str) -> String {
         .unwrap()
         .iter()
         .find(|row| row["subject"] == subject && row["fact"] == fact);
-    let Some(reading) = row.map(|row| &row["reading"]) else { return "-".to_owned() };
+    let Some(reading) = row.map(|row| &row["reading"]) else {
+        return "-".to_owned();
+    };
     match (&reading["value"], &reading["why"]) {
         (serde_json::Value::Bool(value), _) => if *value { "yes" } else { "no" }.to_owned(),
         (serde_json::Value::String(value), _) => value.clone(),

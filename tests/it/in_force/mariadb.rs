@@ -12,11 +12,24 @@ use crate::support::mariadb::Mariadb;
 use crate::support::programs::copy_of_walwise;
 use crate::support::{run, walwise};
 
-/// The settings that decide durability, with two values of each, whether SET GLOBAL takes it, and the fact.
+/// The settings that decide durability, with two values of each, whether SET GLOBAL takes it, and
+/// the fact.
 const SETTINGS: [(&str, &str, &str, bool, &str); 3] = [
-    ("innodb_flush_log_at_trx_commit", "2", "1", true, "mysql.innodb_flush_log_at_trx_commit"),
+    (
+        "innodb_flush_log_at_trx_commit",
+        "2",
+        "1",
+        true,
+        "mysql.innodb_flush_log_at_trx_commit",
+    ),
     ("sync_binlog", "0", "1", true, "mysql.sync_binlog"),
-    ("innodb_doublewrite", "OFF", "ON", false, "mysql.innodb_doublewrite"),
+    (
+        "innodb_doublewrite",
+        "OFF",
+        "ON",
+        false,
+        "mysql.innodb_doublewrite",
+    ),
 ];
 
 /// Where a value can stand.
@@ -31,7 +44,10 @@ fn lines(other: bool) -> String {
     let line = |(name, one, two, _, _): &(&str, &str, &str, bool, &str)| {
         format!("{name} = {}\n", if other { two } else { one })
     };
-    format!("[mysqld]\nlog-bin = bin\n{}", SETTINGS.iter().map(line).collect::<String>())
+    format!(
+        "[mysqld]\nlog-bin = bin\n{}",
+        SETTINGS.iter().map(line).collect::<String>()
+    )
 }
 
 fn write(server: &mut Mariadb, place: Place, other: bool) {
@@ -39,7 +55,11 @@ fn write(server: &mut Mariadb, place: Place, other: bool) {
         Place::File => server.write("conf.d/storage.cnf", &lines(other)),
         Place::CommandLine => {
             let option = |(name, one, two, _, _): &(&str, &str, &str, bool, &str)| {
-                format!("--{}={}", name.replace('_', "-"), if other { two } else { one })
+                format!(
+                    "--{}={}",
+                    name.replace('_', "-"),
+                    if other { two } else { one }
+                )
             };
             server.arguments = SETTINGS.iter().map(option).collect();
         }
@@ -54,9 +74,16 @@ fn write(server: &mut Mariadb, place: Place, other: bool) {
 
 fn shown(server: &Mariadb) -> BTreeMap<&'static str, Value> {
     let row = |(name, _, _, _, fact): &(&'static str, _, _, _, &'static str)| {
-        let said = server.sql(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'")).unwrap();
+        let said = server
+            .sql(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))
+            .unwrap();
         let value = said.split('\t').nth(1).unwrap().to_owned();
-        (*fact, value.parse::<u64>().map_or_else(|_| json!(value.to_lowercase()), |number| json!(number)))
+        (
+            *fact,
+            value
+                .parse::<u64>()
+                .map_or_else(|_| json!(value.to_lowercase()), |number| json!(number)),
+        )
     };
     SETTINGS.iter().map(row).collect()
 }
@@ -65,10 +92,21 @@ fn look(server: &Mariadb) -> BTreeMap<Viewer, Sight> {
     let program = copy_of_walwise(server.own());
     let id = |flag| run("id", &[flag, "mysql"]).trim().parse().unwrap();
     let mut owner = Command::new(&program);
-    owner.uid(id("-u")).gid(id("-g")).current_dir("/").env_clear().env("LC_ALL", "C.UTF-8");
-    let commands =
-        [(Viewer::Root, walwise()), (Viewer::Owner, owner), (Viewer::Stranger, stranger(&program))];
-    commands.into_iter().map(|(viewer, command)| (viewer, Sight::of(&server.data, command))).collect()
+    owner
+        .uid(id("-u"))
+        .gid(id("-g"))
+        .current_dir("/")
+        .env_clear()
+        .env("LC_ALL", "C.UTF-8");
+    let commands = [
+        (Viewer::Root, walwise()),
+        (Viewer::Owner, owner),
+        (Viewer::Stranger, stranger(&program)),
+    ];
+    commands
+        .into_iter()
+        .map(|(viewer, command)| (viewer, Sight::of(&server.data, command)))
+        .collect()
 }
 
 #[test]
@@ -91,7 +129,10 @@ fn whatever_sets_it_all_see_what_mariadb_shows() {
             let shows = shown(&server);
             agree(&row, &server.data, &sights, &shows);
             for fact in shows.keys() {
-                assert!(sights[&Viewer::Root].known(fact).is_some(), "{row}: root is told {fact}");
+                assert!(
+                    sights[&Viewer::Root].known(fact).is_some(),
+                    "{row}: root is told {fact}"
+                );
             }
         }
     }
@@ -109,7 +150,12 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
         kill(server.process(), Signal::SIGSTOP).unwrap();
         let sights = look(server);
         kill(server.process(), Signal::SIGCONT).unwrap();
-        agree(&format!("{row}, stopped by a signal"), &server.data, &sights, &shows);
+        agree(
+            &format!("{row}, stopped by a signal"),
+            &server.data,
+            &sights,
+            &shows,
+        );
         // What was set since its start stands nowhere.
         server.sql("SET GLOBAL sync_binlog = 0").unwrap();
         let shows = shown(server);
@@ -118,7 +164,10 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
         kill(server.process(), Signal::SIGCONT).unwrap();
         for (viewer, sight) in &sights {
             let known = sight.known("mysql.sync_binlog");
-            assert!(known.is_none_or(|known| *known == shows["mysql.sync_binlog"]), "{row}: {viewer:?}");
+            assert!(
+                known.is_none_or(|known| *known == shows["mysql.sync_binlog"]),
+                "{row}: {viewer:?}"
+            );
             assert_ne!(sight.allowed(&server.data), "durable", "{row}: {viewer:?}");
         }
     };

@@ -1,5 +1,5 @@
-//! PostgreSQL: files, includes, ALTER SYSTEM, the command line, databases, roles, and states in which a server does not
-//! answer.
+//! PostgreSQL: files, includes, ALTER SYSTEM, the command line, databases, roles, and states in
+//! which a server does not answer.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,8 +19,18 @@ use crate::support::{outcome, walwise};
 const SETTINGS: [(&str, &str, &str, &str); 4] = [
     ("fsync", "off", "on", "pg.fsync"),
     ("full_page_writes", "off", "on", "pg.full_page_writes"),
-    ("synchronous_commit", "off", "local", "pg.synchronous_commit"),
-    ("synchronous_standby_names", "", "ANY 2 (berlin, bonn, *)", "pg.synchronous_standbys"),
+    (
+        "synchronous_commit",
+        "off",
+        "local",
+        "pg.synchronous_commit",
+    ),
+    (
+        "synchronous_standby_names",
+        "",
+        "ANY 2 (berlin, bonn, *)",
+        "pg.synchronous_standbys",
+    ),
 ];
 
 /// Where a value can stand that all sessions have.
@@ -65,13 +75,21 @@ fn look(cluster: &Cluster) -> BTreeMap<Viewer, Sight> {
         (Viewer::Owner, as_owner),
         (Viewer::Stranger, stranger(Path::new(&program))),
     ];
-    commands.into_iter().map(|(viewer, command)| (viewer, Sight::of(&cluster.data, command))).collect()
+    commands
+        .into_iter()
+        .map(|(viewer, command)| (viewer, Sight::of(&cluster.data, command)))
+        .collect()
 }
 
 fn show(cluster: &Cluster, database: &str, role: &str, name: &str) -> String {
     let place = cluster.path("");
     let statement = format!("SHOW {name}");
-    cluster.program("psql", &["-h", &place, "-p", "5499", "-d", database, "-U", role, "-Atc", &statement])
+    cluster.program(
+        "psql",
+        &[
+            "-h", &place, "-p", "5499", "-d", database, "-U", role, "-Atc", &statement,
+        ],
+    )
 }
 
 /// The values in a new session without settings of its database and role, by the name of the fact.
@@ -88,10 +106,19 @@ fn shown(cluster: &Cluster) -> BTreeMap<&'static str, Value> {
 }
 
 /// Every override that was seen is what a new session there has.
-fn overrides_are_shown(row: &str, cluster: &Cluster, sights: &BTreeMap<Viewer, Sight>, expected: usize) {
+fn overrides_are_shown(
+    row: &str,
+    cluster: &Cluster,
+    sights: &BTreeMap<Viewer, Sight>,
+    expected: usize,
+) {
     for (viewer, sight) in sights {
         let Some(known) = sight.known("pg.synchronous_commit_overrides") else {
-            assert_eq!(*viewer, Viewer::Stranger, "{row}: root and the owner are told");
+            assert_eq!(
+                *viewer,
+                Viewer::Stranger,
+                "{row}: root and the owner are told"
+            );
             continue;
         };
         let known = known.as_array().unwrap();
@@ -104,7 +131,11 @@ fn overrides_are_shown(row: &str, cluster: &Cluster, sights: &BTreeMap<Viewer, S
                 ["role", role, "in", "database", database] => (role, database),
                 _ => panic!("{whose}"),
             };
-            assert_eq!(show(cluster, database, role, "synchronous_commit"), value, "{row}: {whose}");
+            assert_eq!(
+                show(cluster, database, role, "synchronous_commit"),
+                value,
+                "{row}: {whose}"
+            );
         }
     }
 }
@@ -115,7 +146,12 @@ fn write(cluster: &mut Cluster, place: Place, other: bool) {
         (name.to_string(), if other { two } else { one }.to_string())
     };
     let line = |(name, value): (String, String)| format!("{name} = '{value}'\n");
-    let lines = SETTINGS.iter().map(value).map(line).collect::<Vec<_>>().concat();
+    let lines = SETTINGS
+        .iter()
+        .map(value)
+        .map(line)
+        .collect::<Vec<_>>()
+        .concat();
     match place {
         Place::File => {
             let file = cluster.data.join("postgresql.conf");
@@ -145,7 +181,12 @@ fn write(cluster: &mut Cluster, place: Place, other: bool) {
 fn whatever_sets_it_all_see_what_postgres_shows() {
     let mut cluster = cluster();
     let mut other = false;
-    for place in [Place::File, Place::Include, Place::AlterSystem, Place::CommandLine] {
+    for place in [
+        Place::File,
+        Place::Include,
+        Place::AlterSystem,
+        Place::CommandLine,
+    ] {
         for moment in [Moment::Nothing, Moment::Reload, Moment::Restart] {
             other = !other;
             write(&mut cluster, place, other);
@@ -156,7 +197,9 @@ fn whatever_sets_it_all_see_what_postgres_shows() {
                 }
                 Moment::Restart => cluster.restart_at_once(),
             }
-            if let (Place::AlterSystem | Place::File | Place::Include, Moment::Reload) = (place, moment) {
+            if let (Place::AlterSystem | Place::File | Place::Include, Moment::Reload) =
+                (place, moment)
+            {
                 let expected = if other { "local" } else { "off" };
                 wait_for("it is loaded", || {
                     show(&cluster, "plain", "plain", "synchronous_commit") == expected
@@ -167,7 +210,10 @@ fn whatever_sets_it_all_see_what_postgres_shows() {
             let shows = shown(&cluster);
             agree(&row, &cluster.data, &sights, &shows);
             let known = |name: &str| sights[&Viewer::Root].known(name).is_some();
-            assert!(SETTINGS.iter().all(|(_, _, _, fact)| known(fact)), "{row}: root is told");
+            assert!(
+                SETTINGS.iter().all(|(_, _, _, fact)| known(fact)),
+                "{row}: root is told"
+            );
             overrides_are_shown(&row, &cluster, &sights, 0);
         }
         if let Place::AlterSystem = place {
@@ -189,16 +235,31 @@ fn what_databases_and_roles_set_is_what_their_sessions_show() {
     };
     let mut held = 0;
     for (statement, named) in [
-        ("ALTER DATABASE app SET synchronous_commit = off", Some("database app: synchronous_commit = off")),
-        ("ALTER ROLE bob SET synchronous_commit = off", Some("role bob: synchronous_commit = off")),
+        (
+            "ALTER DATABASE app SET synchronous_commit = off",
+            Some("database app: synchronous_commit = off"),
+        ),
+        (
+            "ALTER ROLE bob SET synchronous_commit = off",
+            Some("role bob: synchronous_commit = off"),
+        ),
         (
             "ALTER ROLE bob IN DATABASE app SET synchronous_commit = off",
             Some("role bob in database app: synchronous_commit = off"),
         ),
-        ("ALTER ROLE carl IN DATABASE app SET synchronous_commit = remote_write", None),
+        (
+            "ALTER ROLE carl IN DATABASE app SET synchronous_commit = remote_write",
+            None,
+        ),
         // Where walwise itself connects, and as whom.
-        ("ALTER DATABASE postgres SET synchronous_commit = off", Some("database postgres")),
-        ("ALTER ROLE postgres SET synchronous_commit = off", Some("role postgres")),
+        (
+            "ALTER DATABASE postgres SET synchronous_commit = off",
+            Some("database postgres"),
+        ),
+        (
+            "ALTER ROLE postgres SET synchronous_commit = off",
+            Some("role postgres"),
+        ),
     ] {
         cluster.sql(statement);
         held += 1;
@@ -207,10 +268,18 @@ fn what_databases_and_roles_set_is_what_their_sessions_show() {
         overrides_are_shown(statement, &cluster, &sights, held);
         for viewer in [Viewer::Root, Viewer::Owner] {
             let sight = &sights[&viewer];
-            assert_eq!(sight.known("pg.synchronous_commit"), Some(&json!("on")), "{statement}: {viewer:?}");
+            assert_eq!(
+                sight.known("pg.synchronous_commit"),
+                Some(&json!("on")),
+                "{statement}: {viewer:?}"
+            );
             assert_eq!(rule(sight).as_deref(), Some("applies"), "{statement}");
             if let Some(named) = named {
-                assert!(heading(sight).contains(named), "{statement}: {}", heading(sight));
+                assert!(
+                    heading(sight).contains(named),
+                    "{statement}: {}",
+                    heading(sight)
+                );
             }
         }
     }
@@ -218,7 +287,10 @@ fn what_databases_and_roles_set_is_what_their_sessions_show() {
     cluster.sql("ALTER ROLE ALL SET synchronous_commit = off");
     let sights = look(&cluster);
     agree("everybody", &cluster.data, &sights, &shown(&cluster));
-    assert_eq!(sights[&Viewer::Root].known("pg.synchronous_commit"), Some(&json!("off")));
+    assert_eq!(
+        sights[&Viewer::Root].known("pg.synchronous_commit"),
+        Some(&json!("off"))
+    );
     assert_eq!(sights[&Viewer::Root].allowed(&cluster.data), "at-risk");
 }
 
@@ -246,7 +318,16 @@ fn postmaster(cluster: &Cluster) -> Pid {
 /// Whether the owner gets in.
 fn is_let_in(cluster: &Cluster) -> bool {
     let mut command = cluster.command("psql");
-    command.args(["-h", &cluster.path(""), "-p", "5499", "-d", "postgres", "-Atc", "SELECT 1"]);
+    command.args([
+        "-h",
+        &cluster.path(""),
+        "-p",
+        "5499",
+        "-d",
+        "postgres",
+        "-Atc",
+        "SELECT 1",
+    ]);
     command.output_in_time().status.success()
 }
 
@@ -254,8 +335,21 @@ fn is_let_in(cluster: &Cluster) -> bool {
 fn crowd(cluster: &Cluster) -> Vec<Child> {
     let session = || {
         let mut command = cluster.command("psql");
-        command.args(["-h", &cluster.path(""), "-p", "5499", "-d", "plain", "-Atc", "SELECT pg_sleep(600)"]);
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        command.args([
+            "-h",
+            &cluster.path(""),
+            "-p",
+            "5499",
+            "-d",
+            "plain",
+            "-Atc",
+            "SELECT pg_sleep(600)",
+        ]);
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
     };
     let mut sessions: Vec<Child> = Vec::new();
     for number in ["1", "2"] {
@@ -279,39 +373,76 @@ fn crowd(cluster: &Cluster) -> Vec<Child> {
 #[ignore = "needs root and PostgreSQL 15"]
 fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
     let mut cluster = cluster();
-    cluster
-        .append("postgresql.conf", "fsync = on\nmax_connections = 3\nsuperuser_reserved_connections = 0\n");
+    cluster.append(
+        "postgresql.conf",
+        "fsync = on\nmax_connections = 3\nsuperuser_reserved_connections = 0\n",
+    );
     cluster.restart_at_once();
     let shows = shown(&cluster);
     let unsaid = |row: &str, sight: &Sight| {
-        assert_eq!(sight.known("pg.fsync"), Some(&json!(true)), "{row}: its files are as it read them");
-        assert!(sight.known("pg.synchronous_commit_overrides").is_none(), "{row}");
+        assert_eq!(
+            sight.known("pg.fsync"),
+            Some(&json!(true)),
+            "{row}: its files are as it read them"
+        );
+        assert!(
+            sight.known("pg.synchronous_commit_overrides").is_none(),
+            "{row}"
+        );
         assert_eq!(sight.allowed(&cluster.data), "unproven", "{row}");
     };
 
     kill(postmaster(&cluster), Signal::SIGSTOP).unwrap();
     let row = "stopped by a signal";
-    unsaid(row, &State { cluster: &cluster, shows: shows.clone() }.look(row));
+    unsaid(
+        row,
+        &State {
+            cluster: &cluster,
+            shows: shows.clone(),
+        }
+        .look(row),
+    );
     kill(postmaster(&cluster), Signal::SIGCONT).unwrap();
 
     let mut sessions = crowd(&cluster);
     let row = "out of connections";
-    unsaid(row, &State { cluster: &cluster, shows: shows.clone() }.look(row));
+    unsaid(
+        row,
+        &State {
+            cluster: &cluster,
+            shows: shows.clone(),
+        }
+        .look(row),
+    );
     for session in &mut sessions {
         session.kill_in_time();
     }
     // What they run does not notice that they are gone.
     cluster.restart_at_once();
 
-    std::fs::write(cluster.data.join("pg_hba.conf"), "local all plain trust\nlocal all all reject\n")
-        .unwrap();
+    std::fs::write(
+        cluster.data.join("pg_hba.conf"),
+        "local all plain trust\nlocal all all reject\n",
+    )
+    .unwrap();
     cluster.program("pg_ctl", &["-D", &cluster.path("data"), "reload"]);
     wait_for("the owner is refused", || !is_let_in(&cluster));
     let row = "the owner refused";
-    unsaid(row, &State { cluster: &cluster, shows: shown(&cluster) }.look(row));
+    unsaid(
+        row,
+        &State {
+            cluster: &cluster,
+            shows: shown(&cluster),
+        }
+        .look(row),
+    );
     // A file that was changed since the start may have been loaded, or not.
     cluster.append("postgresql.conf", "fsync = off\n");
-    let sight = State { cluster: &cluster, shows: shown(&cluster) }.look("refused, and changed since");
+    let sight = State {
+        cluster: &cluster,
+        shows: shown(&cluster),
+    }
+    .look("refused, and changed since");
     assert_eq!(sight.known("pg.fsync"), None);
 
     // In recovery it answers what it is asked.
@@ -321,8 +452,15 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
     cluster.append("standby.signal", "");
     cluster.arguments = "-c hot_standby=on".to_owned();
     cluster.restart_at_once();
-    assert_eq!(show(&cluster, "plain", "plain", "transaction_read_only"), "on");
-    let sight = State { cluster: &cluster, shows: shown(&cluster) }.look("in recovery");
+    assert_eq!(
+        show(&cluster, "plain", "plain", "transaction_read_only"),
+        "on"
+    );
+    let sight = State {
+        cluster: &cluster,
+        shows: shown(&cluster),
+    }
+    .look("in recovery");
     assert!(sight.known("pg.synchronous_commit_overrides").is_some());
     assert_eq!(sight.known("pg.fsync"), Some(&json!(true)));
 }
@@ -339,10 +477,18 @@ fn a_server_that_sees_its_data_elsewhere_is_asked_all_the_same() {
     let mut command = Command::new("unshare");
     let script = "mount --make-rprivate / && mount --bind \"$1\" \"$2\" && \
         exec setpriv --reuid=postgres --regid=postgres --clear-groups \"$3\" -D \"$2\" -k \"$4\" -p 5499 -c full_page_writes=off";
-    command.args(["-m", "sh", "-c", script, "sh"]).arg(&cluster.data).arg(&seen);
-    command.arg(cluster.command("postgres").get_program()).arg(cluster.own());
+    command
+        .args(["-m", "sh", "-c", script, "sh"])
+        .arg(&cluster.data)
+        .arg(&seen);
+    command
+        .arg(cluster.command("postgres").get_program())
+        .arg(cluster.own());
     let log = std::fs::File::create(cluster.own().join("log")).unwrap();
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log);
     let mut server = command.spawn().unwrap();
     wait_for("the server answers", || is_let_in(&cluster));
 
@@ -351,13 +497,26 @@ fn a_server_that_sees_its_data_elsewhere_is_asked_all_the_same() {
     let sights = look(&cluster);
     agree(row, &cluster.data, &sights, &shown(&cluster));
     let root = &sights[&Viewer::Root];
-    assert_eq!(root.known("pg.full_page_writes"), Some(&json!(false)), "{row}: by its command line");
-    assert_eq!(root.known("pg.synchronous_commit_overrides"), Some(&json!(["database app: off"])), "{row}");
+    assert_eq!(
+        root.known("pg.full_page_writes"),
+        Some(&json!(false)),
+        "{row}: by its command line"
+    );
+    assert_eq!(
+        root.known("pg.synchronous_commit_overrides"),
+        Some(&json!(["database app: off"])),
+        "{row}"
+    );
 
     kill(postmaster(&cluster), Signal::SIGSTOP).unwrap();
     let sights = look(&cluster);
     kill(postmaster(&cluster), Signal::SIGCONT).unwrap();
-    agree("the same, stopped by a signal", &cluster.data, &sights, &shown(&cluster));
+    agree(
+        "the same, stopped by a signal",
+        &cluster.data,
+        &sights,
+        &shown(&cluster),
+    );
     kill(postmaster(&cluster), Signal::SIGINT).unwrap();
     server.wait_in_time();
 }

@@ -1,4 +1,5 @@
-//! The chain by which a page is written whole opens nothing: neither one of its links nor all of them together.
+//! The chain by which a page is written whole opens nothing: neither one of its links nor all of
+//! them together.
 
 use walwise_judge::durability::{Caps, judge};
 use walwise_judge::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
@@ -8,14 +9,20 @@ use walwise_report::Report;
 use super::{RULE, offered};
 use crate::support::machine::{Machine, data};
 
-/// Facts of the chain by which a page is written whole, each with all its values by representatives: first the one with
-/// which its link holds. What is on the partition is of `sda1`.
+/// Facts of the chain by which a page is written whole, each with all its values by
+/// representatives: first the one with which its link holds. What is on the partition is of `sda1`.
 const LINKS: &[(&str, &[&str])] = &[
     ("mysql.innodb_page_size", &["16384", "32768", "?"]),
-    ("mysql.innodb_flush_method", &["O_DIRECT", "fsync", "O_DSYNC", "littlesync", "nosync", "?"]),
+    (
+        "mysql.innodb_flush_method",
+        &["O_DIRECT", "fsync", "O_DSYNC", "littlesync", "nosync", "?"],
+    ),
     ("kernel.version", &["6.1.0", "4.14.0", "?"]),
     ("mount.fstype", &["ext4", "xfs", "btrfs", "?"]),
-    ("ext4.features", &["extent,bigalloc", "extent", "extent,bigalloc,encrypt", "?"]),
+    (
+        "ext4.features",
+        &["extent,bigalloc", "extent", "extent,bigalloc,encrypt", "?"],
+    ),
     ("ext4.cluster_size", &["16384", "8192", "?"]),
     ("ext4.data", &["ordered", "journal", "?"]),
     ("target.flags", &["", "journal-data", "?"]),
@@ -70,21 +77,37 @@ fn with_pages(doublewrite: &str, values: &[(&str, &str)]) -> Machine {
 /// The rules about a missing doublewrite buffer that apply.
 fn of_pages(report: &Report) -> Vec<&str> {
     let rules = ["mysql.doublewrite-off", "mysql.torn-write-prevention"];
-    let applying = report.findings.iter().filter(|finding| finding.outcome == Outcome::Applies);
-    applying.map(|finding| finding.rule.as_str()).filter(|rule| rules.contains(rule)).collect()
+    let applying = report
+        .findings
+        .iter()
+        .filter(|finding| finding.outcome == Outcome::Applies);
+    applying
+        .map(|finding| finding.rule.as_str())
+        .filter(|rule| rules.contains(rule))
+        .collect()
 }
 
-/// No link, nor all of them, offers anything that loses data. Without copies of pages even the protected machine offers
-/// nothing, and only where every link was seen to hold is that a warning.
+/// No link, nor all of them, offers anything that loses data. Without copies of pages even the
+/// protected machine offers nothing, and only where every link was seen to hold is that a warning.
 #[test]
 fn no_link_of_the_chain_of_pages_opens_anything() {
-    let holding: Vec<(&str, &str)> = LINKS.iter().map(|(fact, values)| (*fact, values[0])).collect();
+    let holding: Vec<(&str, &str)> = LINKS
+        .iter()
+        .map(|(fact, values)| (*fact, values[0]))
+        .collect();
     let offer = format!("option add nobarrier by {RULE}");
     let copies = |values: &[(&str, &str)]| offered(&with_pages("on", values).report(true));
-    assert_eq!(copies(&[]), copies(&holding), "they add nothing to a machine with copies");
+    assert_eq!(
+        copies(&[]),
+        copies(&holding),
+        "they add nothing to a machine with copies"
+    );
     assert_eq!(copies(&holding), [offer]);
     let all = with_pages("off", &holding).report(true);
-    assert_eq!((offered(&all), of_pages(&all)), (vec![], vec!["mysql.torn-write-prevention"]));
+    assert_eq!(
+        (offered(&all), of_pages(&all)),
+        (vec![], vec!["mysql.torn-write-prevention"])
+    );
     let mut seen = 0;
     for (i, (fact, values)) in LINKS.iter().enumerate() {
         for value in &values[1..] {
@@ -93,12 +116,19 @@ fn no_link_of_the_chain_of_pages_opens_anything() {
             let report = with_pages("off", &other).report(true);
             assert_eq!(offered(&report), [""; 0], "{fact} = {value}");
             // Whether a file system of no known kind writes pages whole is a question.
-            let expect: &[&str] =
-                if (*fact, *value) == ("mount.fstype", "?") { &[] } else { &["mysql.doublewrite-off"] };
+            let expect: &[&str] = if (*fact, *value) == ("mount.fstype", "?") {
+                &[]
+            } else {
+                &["mysql.doublewrite-off"]
+            };
             assert_eq!(of_pages(&report), expect, "{fact} = {value}");
             let assumed = format!("~{}", values[0]);
             other[i].1 = &assumed;
-            assert_eq!(offered(&with_pages("off", &other).report(true)), [""; 0], "{fact}, assumed");
+            assert_eq!(
+                offered(&with_pages("off", &other).report(true)),
+                [""; 0],
+                "{fact}, assumed"
+            );
             seen += 1;
         }
     }
@@ -109,10 +139,18 @@ fn no_link_of_the_chain_of_pages_opens_anything() {
 fn no_pair_of_links_opens_anything() {
     let rules = RuleSet::builtin();
     let about = |id: &str| rules.rules().iter().find(|rule| rule.id == id).unwrap();
-    let (critical, warning) = (about("mysql.doublewrite-off"), about("mysql.torn-write-prevention"));
-    let holding: Vec<(&str, &str)> = LINKS.iter().map(|(fact, values)| (*fact, values[0])).collect();
-    let deviations =
-        LINKS.iter().enumerate().flat_map(|(i, (_, values))| values[1..].iter().map(move |v| (i, *v)));
+    let (critical, warning) = (
+        about("mysql.doublewrite-off"),
+        about("mysql.torn-write-prevention"),
+    );
+    let holding: Vec<(&str, &str)> = LINKS
+        .iter()
+        .map(|(fact, values)| (*fact, values[0]))
+        .collect();
+    let deviations = LINKS
+        .iter()
+        .enumerate()
+        .flat_map(|(i, (_, values))| values[1..].iter().map(move |v| (i, *v)));
     let deviations: Vec<(usize, &str)> = deviations.collect();
     for (at, (i, first)) in deviations.iter().enumerate() {
         for (j, second) in deviations.iter().skip(at + 1).filter(|(j, _)| j != i) {
@@ -121,13 +159,28 @@ fn no_pair_of_links_opens_anything() {
             let mut facts = with_pages("off", &values).facts;
             judge(&mut facts, true, &Caps::default());
             let applies = |rule| {
-                let circumstances = Circumstances { live: true, traced: true };
+                let circumstances = Circumstances {
+                    live: true,
+                    traced: true,
+                };
                 evaluate_one(rule, &facts, &data(), circumstances).outcome == Outcome::Applies
             };
-            let unknown =
-                [(*i, first), (*j, second)].iter().any(|(i, v)| (LINKS[*i].0, **v) == ("mount.fstype", "?"));
-            assert!(!applies(warning), "{:?} {first} {:?} {second}", LINKS[*i].0, LINKS[*j].0);
-            assert_eq!(applies(critical), !unknown, "{:?} {first} {:?} {second}", LINKS[*i].0, LINKS[*j].0);
+            let unknown = [(*i, first), (*j, second)]
+                .iter()
+                .any(|(i, v)| (LINKS[*i].0, **v) == ("mount.fstype", "?"));
+            assert!(
+                !applies(warning),
+                "{:?} {first} {:?} {second}",
+                LINKS[*i].0,
+                LINKS[*j].0
+            );
+            assert_eq!(
+                applies(critical),
+                !unknown,
+                "{:?} {first} {:?} {second}",
+                LINKS[*i].0,
+                LINKS[*j].0
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Work that fails or panics while the screens are up: they stay, report it, and nothing is left on disk.
+//! Work that fails or panics while the screens are up: they stay, report it, and nothing is left on
+//! disk.
 
 use std::fs;
 use std::io::IsTerminal;
@@ -26,7 +27,9 @@ use crate::support::pty::Pty;
 fn work_that_fails_leaves_the_screen_and_what_was_known() {
     let place = directory();
     let capture = place.path().join("db.host");
-    let captured = Command::new(env!("CARGO_BIN_EXE_walwise")).arg("capture").output_in_time();
+    let captured = Command::new(env!("CARGO_BIN_EXE_walwise"))
+        .arg("capture")
+        .output_in_time();
     fs::write(&capture, captured.stdout).unwrap();
     let mut pty = Pty::walwise(&["--host", capture.to_str().unwrap()]);
     pty.until_shown("1 Overview");
@@ -43,8 +46,8 @@ fn work_that_fails_leaves_the_screen_and_what_was_known() {
 /// Names the directory that [`screens_on_a_worker_that_panics`] is to look at.
 const DIRECTORY: &str = "WALWISE_TEST_PANICS_IN";
 
-/// Reads the machine well the first time and panics in the middle of it from then on; panics in the middle of a probe, and
-/// wherever else it is asked for something.
+/// Reads the machine well the first time and panics in the middle of it from then on; panics in the
+/// middle of a probe, and wherever else it is asked for something.
 struct Panicking {
     directory: PathBuf,
     reads: AtomicU32,
@@ -89,7 +92,10 @@ impl Worker for Panicking {
         let plan = probes::plan(&request).map_err(|refusal| refusal.to_string())?;
         let found = probes::run(&plan, &Control::from(Arc::clone(cancel)), &mut |now| {
             let is_there = fs::read_dir(&self.directory).unwrap().next().is_some();
-            assert!(!(is_there && now.phase == Phase::Rounds), "a panic while measuring");
+            assert!(
+                !(is_there && now.phase == Phase::Rounds),
+                "a panic while measuring"
+            );
         });
         Err(format!("it did not panic: {:?}", found.is_ok()))
     }
@@ -118,12 +124,20 @@ impl Worker for Panicking {
 /// No test: what the one below starts in a terminal, with a worker that the program does not have.
 #[test]
 fn screens_on_a_worker_that_panics() {
-    let Some(directory) = std::env::var_os(DIRECTORY).filter(|_| std::io::stdin().is_terminal()) else {
+    let Some(directory) = std::env::var_os(DIRECTORY).filter(|_| std::io::stdin().is_terminal())
+    else {
         return;
     };
-    let worker =
-        Panicking { directory: directory.into(), reads: AtomicU32::new(0), looked: Mutex::default() };
-    let options = Options { colour: true, ascii: false, in_tmux: false };
+    let worker = Panicking {
+        directory: directory.into(),
+        reads: AtomicU32::new(0),
+        looked: Mutex::default(),
+    };
+    let options = Options {
+        colour: true,
+        ascii: false,
+        in_tmux: false,
+    };
     assert_eq!(tui::run(Arc::new(worker), options).unwrap(), Exit::Quit);
 }
 
@@ -131,22 +145,31 @@ fn screens_on_a_worker_that_panics() {
 fn a_worker_that_panics_costs_its_work_and_nothing_else() {
     let data = memory();
     let this = std::env::current_exe().unwrap();
-    let test =
-        ["--exact", "journeys::failures::screens_on_a_worker_that_panics", "--nocapture", "--test-threads=1"];
+    let test = [
+        "--exact",
+        "journeys::failures::screens_on_a_worker_that_panics",
+        "--nocapture",
+        "--test-threads=1",
+    ];
     let variables = [(DIRECTORY, path(&data))];
-    let mut pty =
-        Pty::program_in(Path::new("."), &variables, this.to_str().unwrap(), &test).keeping(data.path());
+    let mut pty = Pty::program_in(Path::new("."), &variables, this.to_str().unwrap(), &test)
+        .keeping(data.path());
     pty.until_shown("Fix first");
     pty.press("p");
     pty.until_shown("It panics.");
     pty.press("y");
     pty.until("the probe has failed", |screen| {
-        let shown = screen.contents().split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown = screen
+            .contents()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         shown.contains("the probe failed: this is a bug in walwise: a panic while measuring")
     });
     pty.assert_untouched("the scratch file went with the panic");
     pty.press("r");
-    let shown = pty.until_shown("reading the machine failed: this is a bug in walwise: a panic while");
+    let shown =
+        pty.until_shown("reading the machine failed: this is a bug in walwise: a panic while");
     assert!(!shown.contains("panicked"), "{shown}");
     pty.press("e\r");
     pty.until_shown("a panic while writing");
@@ -154,5 +177,8 @@ fn a_worker_that_panics_costs_its_work_and_nothing_else() {
     pty.until_shown("in order of application");
     pty.press("q");
     pty.ends(0);
-    assert!(!pty.written().contains("\x1b[31mreading"), "a panic's message is text from anywhere");
+    assert!(
+        !pty.written().contains("\x1b[31mreading"),
+        "a panic's message is text from anywhere"
+    );
 }

@@ -8,8 +8,8 @@ use super::{capture, directory, memory, path, probing};
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
 
-/// Ten thousand bytes of everything that a terminal hands on as pasted: letters that are keys, line ends, control characters,
-/// escape sequences.
+/// Ten thousand bytes of everything that a terminal hands on as pasted: letters that are keys, line
+/// ends, control characters, escape sequences.
 fn junk() -> String {
     let pieces = [
         "q",
@@ -27,7 +27,12 @@ fn junk() -> String {
         "\u{9b}5n",
         "?",
     ];
-    pieces.iter().cycle().take(5000).copied().collect::<String>()
+    pieces
+        .iter()
+        .cycle()
+        .take(5000)
+        .copied()
+        .collect::<String>()
 }
 
 fn pasted(text: &str) -> String {
@@ -96,7 +101,8 @@ fn a_paste_is_typed_where_text_is_typed() {
     pty.ends(0);
 }
 
-/// Terminals that do not mark a paste hand it on as keys. It may do what keys do; it may not do harm.
+/// Terminals that do not mark a paste hand it on as keys. It may do what keys do; it may not do
+/// harm.
 #[test]
 fn junk_that_no_terminal_marked_is_survived() {
     let data = directory();
@@ -121,7 +127,8 @@ fn junk_that_no_terminal_marked_is_survived() {
         "\x1b[<0;300;200M",
     ];
     let junk: Vec<&str> = pieces.iter().cycle().take(3000).copied().collect();
-    // A terminal that is full hands a key on in halves, which are other keys: so wait until all of it was taken.
+    // A terminal that is full hands a key on in halves, which are other keys: so wait until all of
+    // it was taken.
     for whole in junk.chunks(25 * pieces.len()) {
         for piece in whole.chunks(50) {
             pty.press(&piece.concat());
@@ -151,12 +158,17 @@ fn until_stuck(pty: &mut Pty) {
     });
 }
 
-/// A terminal that takes no output, over a line that hangs, keeps nobody: a signal ends the program, and what is on disk goes.
+/// A terminal that takes no output, over a line that hangs, keeps nobody: a signal ends the
+/// program, and what is on disk goes.
 #[test]
 fn a_terminal_that_reads_nothing_keeps_nobody() {
     for during_a_probe in [false, true] {
         let data = memory();
-        let mut pty = if during_a_probe { probing(data.path()) } else { Pty::walwise(&[path(&data)]) };
+        let mut pty = if during_a_probe {
+            probing(data.path())
+        } else {
+            Pty::walwise(&[path(&data)])
+        };
         pty.until_shown("q quit");
         until_stuck(&mut pty);
         pty.signal(Signal::SIGTERM);
@@ -179,7 +191,8 @@ fn a_terminal_that_reads_late_misses_nothing() {
     pty.ends(0);
 }
 
-/// Input that is typed fast, or over a slow line, arrives at once: Escape and the following key remain two keys.
+/// Input that is typed fast, or over a slow line, arrives at once: Escape and the following key
+/// remain two keys.
 #[test]
 fn escape_and_what_follows_at_once_are_both_taken() {
     let place = directory();
@@ -202,7 +215,8 @@ fn escape_and_what_follows_at_once_are_both_taken() {
     pty.ends(0);
 }
 
-/// Places where text is typed, by the keys that lead there and what is shown then; the first takes none.
+/// Places where text is typed, by the keys that lead there and what is shown then; the first takes
+/// none.
 const PLACES: [(&str, &str); 6] = [
     ("", "Fix first"),
     ("2/", "esc shows everything"),
@@ -212,7 +226,8 @@ const PLACES: [(&str, &str); 6] = [
     ("t", "Targets, worst first"),
 ];
 
-/// However much is pasted, wherever, marked or not: Ctrl-C behind it ends the program at once. The figure is printed.
+/// However much is pasted, wherever, marked or not: Ctrl-C behind it ends the program at once. The
+/// figure is printed.
 #[test]
 fn ctrl_c_passes_a_paste_of_a_megabyte() {
     let host = capture("real-loop-xfs.host");
@@ -230,8 +245,15 @@ fn ctrl_c_passes_a_paste_of_a_megabyte() {
             pty.ends(130);
             let all = begun.elapsed();
             assert!(all < Duration::from_secs(30), "{shown}, {begin:?}: {all:?}");
-            assert!(!pty.written().contains('\u{202e}'), "{shown}: what is hostile is drawn");
-            assert!(pty.largest() < 150 << 20, "{shown}, {begin:?}: {} bytes", pty.largest());
+            assert!(
+                !pty.written().contains('\u{202e}'),
+                "{shown}: what is hostile is drawn"
+            );
+            assert!(
+                pty.largest() < 150 << 20,
+                "{shown}, {begin:?}: {} bytes",
+                pty.largest()
+            );
         }
     }
 }

@@ -19,7 +19,11 @@ use crate::support::untouched::Untouched;
 #[test]
 fn signals_restore_the_terminal_and_name_themselves() {
     let data = directory();
-    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGINT, 130), (Signal::SIGHUP, 129)] {
+    for (signal, code) in [
+        (Signal::SIGTERM, 143),
+        (Signal::SIGINT, 130),
+        (Signal::SIGHUP, 129),
+    ] {
         let mut pty = Pty::walwise(&[path(&data)]);
         pty.until_shown("Overview");
         pty.signal_foreground(signal);
@@ -52,17 +56,36 @@ impl Closable {
         unlockpt(&master).unwrap();
         let name = ptsname_r(&master).unwrap();
         let slave = || {
-            let file =
-                fs::File::options().read(true).write(true).custom_flags(OFlag::O_NOCTTY.bits()).open(&name);
+            let file = fs::File::options()
+                .read(true)
+                .write(true)
+                .custom_flags(OFlag::O_NOCTTY.bits())
+                .open(&name);
             Stdio::from(file.unwrap())
         };
-        let mut command = Command::new(if own { "setsid" } else { env!("CARGO_BIN_EXE_walwise") });
+        let mut command = Command::new(if own {
+            "setsid"
+        } else {
+            env!("CARGO_BIN_EXE_walwise")
+        });
         if own {
             command.args(["--ctty", env!("CARGO_BIN_EXE_walwise")]);
         }
-        command.env("TERM", "xterm").env("LC_ALL", "C.UTF-8").arg(data);
-        let child = command.stdin(slave()).stdout(slave()).stderr(Stdio::null()).spawn().unwrap();
-        Self { master, parser: vt100::Parser::default(), child }
+        command
+            .env("TERM", "xterm")
+            .env("LC_ALL", "C.UTF-8")
+            .arg(data);
+        let child = command
+            .stdin(slave())
+            .stdout(slave())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self {
+            master,
+            parser: vt100::Parser::default(),
+            child,
+        }
     }
 
     fn until_shown(&mut self, text: &str) {
@@ -90,7 +113,8 @@ impl Closable {
     }
 }
 
-/// A program learns of the end of its own terminal by a signal; the end of a borrowed one it has to notice.
+/// A program learns of the end of its own terminal by a signal; the end of a borrowed one it has to
+/// notice.
 #[test]
 fn a_terminal_that_is_closed_ends_it() {
     let data = directory();

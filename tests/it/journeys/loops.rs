@@ -1,4 +1,5 @@
-//! Complete jobs on file systems of their own: a new server on a free disk, and a check after an upgrade.
+//! Complete jobs on file systems of their own: a new server on a free disk, and a check after an
+//! upgrade.
 
 use std::fs;
 
@@ -20,10 +21,16 @@ fn copied(pty: &Pty) -> String {
         b'+' => 62,
         _ => 63,
     };
-    let digits: Vec<u8> = coded.bytes().filter(|byte| *byte != b'=').map(value).collect();
+    let digits: Vec<u8> = coded
+        .bytes()
+        .filter(|byte| *byte != b'=')
+        .map(value)
+        .collect();
     let bytes = digits.chunks(4).flat_map(|four| {
-        let number =
-            four.iter().fold(0_u32, |sum, digit| sum << 6 | u32::from(*digit)) << (6 * (4 - four.len()));
+        let number = four
+            .iter()
+            .fold(0_u32, |sum, digit| sum << 6 | u32::from(*digit))
+            << (6 * (4 - four.len()));
         number.to_be_bytes()[1..four.len()].to_vec()
     });
     String::from_utf8(bytes.collect()).unwrap()
@@ -31,7 +38,11 @@ fn copied(pty: &Pty) -> String {
 
 /// The lines of `walwise check` for a target, without the one with the time.
 fn checked(target: &str, format: &str) -> Vec<String> {
-    timeless(&stdout(&walwise().args(["check", target, "--no-probe", "--format", format]).output_in_time()))
+    timeless(&stdout(
+        &walwise()
+            .args(["check", target, "--no-probe", "--format", format])
+            .output_in_time(),
+    ))
 }
 
 fn timeless(document: &str) -> Vec<String> {
@@ -40,10 +51,17 @@ fn timeless(document: &str) -> Vec<String> {
         word.len() == 20 && word.ends_with('Z') && word.contains('T')
     };
     let line = |line: &str| {
-        line.split(' ').map(|word| if is_time(word) { "NOW" } else { word }).collect::<Vec<_>>().join(" ")
+        line.split(' ')
+            .map(|word| if is_time(word) { "NOW" } else { word })
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     // How much of a disk is read in a second is another each time.
-    document.lines().filter(|line| !line.starts_with("# No mount, swap space")).map(line).collect()
+    document
+        .lines()
+        .filter(|line| !line.starts_with("# No mount, swap space"))
+        .map(line)
+        .collect()
 }
 
 /// Started without a target it finds the disk, and what is to be made of it is one key away.
@@ -56,7 +74,9 @@ fn a_free_disk_is_found_among_all_that_is_there() {
     while !target(&shown).ends_with(&disk.device) {
         let before = target(&shown);
         pty.press("]");
-        shown = pty.until("the next target", |screen| target(&screen.contents()) != before);
+        shown = pty.until("the next target", |screen| {
+            target(&screen.contents()) != before
+        });
     }
     pty.until_shown("Durability can't be checked until");
     pty.press("4");
@@ -66,7 +86,8 @@ fn a_free_disk_is_found_among_all_that_is_there() {
     pty.ends(0);
 }
 
-/// The whole first job: known and unknown facts of the disk, the advice with its reasons, and the plan as files.
+/// The whole first job: known and unknown facts of the disk, the advice with its reasons, and the
+/// plan as files.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_new_server_from_a_free_disk_to_the_exported_plan() {
@@ -74,9 +95,13 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     let disk = Loop::new(512);
     let mut pty = Pty::walwise_in(place.path(), &[], &[&disk.device]);
     let shown = pty.until_shown("Fix first");
-    for said in
-        ["Durability can't be checked until", "No mount, swap space", "ext4", "mkfs.options", "mount.options"]
-    {
+    for said in [
+        "Durability can't be checked until",
+        "No mount, swap space",
+        "ext4",
+        "mkfs.options",
+        "mount.options",
+    ] {
         assert!(shown.contains(said), "{said}:\n{shown}");
     }
     // Nothing can be measured before there is a file system.
@@ -84,7 +109,10 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     pty.until_shown("Not now, probe");
     pty.press("2");
     let shown = pty.until_shown("from the target down");
-    assert!(shown.contains("device, ") && shown.contains(disk.name()), "{shown}");
+    assert!(
+        shown.contains("device, ") && shown.contains(disk.name()),
+        "{shown}"
+    );
     // What is said by hand is marked, and stays out of the plan.
     suppose_another_kernel(&mut pty);
     pty.press("W");
@@ -95,12 +123,16 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     let shown = pty.until_shown("in order of application");
     assert!(shown.contains("downtime"), "{shown}");
     pty.press("y");
-    let line = format!("walwise check {} --format script --output setup.sh", disk.device);
+    let line = format!(
+        "walwise check {} --format script --output setup.sh",
+        disk.device
+    );
     pty.until_shown("clipboard: walwise check");
     assert_eq!(copied(&pty), line);
     pty.press("\r");
     pty.until_shown("published figures");
-    // What is to be pasted, as `check` of the same disk gives it; the rest also tells of what changes all the time.
+    // What is to be pasted, as `check` of the same disk gives it; the rest also tells of what
+    // changes all the time.
     pty.press("e");
     pty.until_shown("Nothing is written before s was answered");
     let forms = ["script", "conf", "fstab", "udev"];
@@ -114,15 +146,19 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
             let said: String = screen.contents().split_whitespace().collect();
             said.contains(&format!("saved:{}", file.display())) && !said.contains("Saveas")
         });
-        assert_eq!(timeless(&fs::read_to_string(&file).unwrap()), checked(&disk.device, format), "{format}");
+        assert_eq!(
+            timeless(&fs::read_to_string(&file).unwrap()),
+            checked(&disk.device, format),
+            "{format}"
+        );
         pty.asked_for(&file);
     }
     pty.press("q");
     pty.ends(0);
 }
 
-/// The second job: one command says what is worse since the report kept from before, and the screens lead from the thing to do
-/// to its reasons and the command that does it.
+/// The second job: one command says what is worse since the report kept from before, and the
+/// screens lead from the thing to do to its reasons and the command that does it.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn after_an_upgrade_from_what_is_worse_to_the_command() {
@@ -134,18 +170,37 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
     let file = kept.to_str().unwrap();
     // The machine beneath may be at risk before, so how it ends says nothing.
     walwise()
-        .args(["check", data, "--no-probe", "-v", "--format", "json", "--output", file])
+        .args([
+            "check",
+            data,
+            "--no-probe",
+            "-v",
+            "--format",
+            "json",
+            "--output",
+            file,
+        ])
         .output_in_time();
     mounted.remount("nobarrier");
-    let mut pty = Pty::walwise_in(place.path(), &[], &["check", data, "--no-probe", "--baseline", file]);
+    let mut pty = Pty::walwise_in(
+        place.path(),
+        &[],
+        &["check", data, "--no-probe", "--baseline", file],
+    );
     pty.ends(3);
     let said = pty.written();
     for wanted in ["AT RISK", "nobarrier", "worse"] {
-        assert!(said.to_lowercase().contains(&wanted.to_lowercase()), "{wanted}:\n{said}");
+        assert!(
+            said.to_lowercase().contains(&wanted.to_lowercase()),
+            "{wanted}:\n{said}"
+        );
     }
     let mut pty = Pty::walwise_in(place.path(), &[], &[data]);
     let shown = pty.until_shown("Fix first");
-    assert!(shown.contains("AT RISK") && shown.contains("DROPPED"), "{shown}");
+    assert!(
+        shown.contains("AT RISK") && shown.contains("DROPPED"),
+        "{shown}"
+    );
     // From the verdict down to the thing to do, and in.
     pty.press("j");
     pty.until_shown("remove nobarrier");
@@ -155,7 +210,10 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
     pty.press("y");
     pty.until_shown("clipboard");
     let commands = copied(&pty);
-    assert!(commands.contains("mount -o remount,barrier=1,"), "{commands}");
+    assert!(
+        commands.contains("mount -o remount,barrier=1,"),
+        "{commands}"
+    );
     // What was copied does what was promised; read again, the danger is gone.
     for command in commands.lines() {
         run("sh", &["-c", command]);
@@ -172,11 +230,16 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
 /// The target in the row of the tabs.
 fn target(screen: &str) -> String {
     let tabs = screen.lines().nth(1).unwrap_or_default();
-    tabs.split("Export").nth(1).unwrap_or_default().trim_end_matches(" ▾").trim().to_owned()
+    tabs.split("Export")
+        .nth(1)
+        .unwrap_or_default()
+        .trim_end_matches(" ▾")
+        .trim()
+        .to_owned()
 }
 
-/// The price of a commit without barriers proves nothing about one with them; mistaken for it, it would accuse the
-/// disk.
+/// The price of a commit without barriers proves nothing about one with them; mistaken for it, it
+/// would accuse the disk.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn what_was_measured_before_a_remount_is_not_taken_for_how_it_is_now() {

@@ -1,4 +1,5 @@
-//! Beside a mount that never answers, the screens open, accept keys, can be left, and end on signals.
+//! Beside a mount that never answers, the screens open, accept keys, can be left, and end on
+//! signals.
 
 use std::fs;
 
@@ -21,7 +22,8 @@ fn a_target_that_never_answers_keeps_nobody() {
     fs::create_dir(&point).unwrap();
     let _held = HeldFuse::mount(&point);
     let whole = point.join("pg/data");
-    // By its whole path, by a path beneath where we are, and by a mere name, which may be a mistyped command.
+    // By its whole path, by a path beneath where we are, and by a mere name, which may be a
+    // mistyped command.
     for name in [whole.to_str().unwrap(), "./held", "held"] {
         let mut pty = on(&place, name);
         pty.until_shown("Overview");

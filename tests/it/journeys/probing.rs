@@ -1,4 +1,5 @@
-//! Probes that are confirmed, watched, cancelled, repeated, abandoned by their helpers, and ended in every way.
+//! Probes that are confirmed, watched, cancelled, repeated, abandoned by their helpers, and ended
+//! in every way.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +13,8 @@ use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
 
-/// A probe that is surely under way: stopped from outside while its scratch file is there. It may be over before it is
-/// stopped; then it is a matter of trying again.
+/// A probe that is surely under way: stopped from outside while its scratch file is there. It may
+/// be over before it is stopped; then it is a matter of trying again.
 fn frozen(data: &Path) -> Pty {
     let stopped = |_| {
         let mut pty = probing(data);
@@ -25,7 +26,9 @@ fn frozen(data: &Path) -> Pty {
         pty.ends(0);
         None
     };
-    (0..50).find_map(stopped).expect("one of fifty was stopped in time")
+    (0..50)
+        .find_map(stopped)
+        .expect("one of fifty was stopped in time")
 }
 
 #[test]
@@ -39,7 +42,10 @@ fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
     pty.thaw();
     let screen = pty.until_shown("rounds in");
     assert!(screen.contains("partial results kept"), "{screen}");
-    assert!(screen.contains("fdatasync"), "what was measured is kept:\n{screen}");
+    assert!(
+        screen.contains("fdatasync"),
+        "what was measured is kept:\n{screen}"
+    );
     pty.assert_untouched("once it says what was measured");
     start_probe(&mut pty);
     pty.until("another measurement, this time whole", |screen| {
@@ -58,13 +64,24 @@ fn a_probe_without_screens_says_how_it_goes_on_a_terminal_only() {
     let mut pty = Pty::walwise(&probe);
     pty.ends(0);
     let written = pty.written();
-    for said in ["writes at most", "measuring: round 1, at most ", " s left; so far, against fdatasync: "] {
+    for said in [
+        "writes at most",
+        "measuring: round 1, at most ",
+        " s left; so far, against fdatasync: ",
+    ] {
         assert!(written.contains(said), "{said}:\n{written}");
     }
-    let piped = Command::new(env!("CARGO_BIN_EXE_walwise")).args(probe).stdin(Stdio::null()).output_in_time();
-    let [out, complaint] = [piped.stdout, piped.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    let piped = Command::new(env!("CARGO_BIN_EXE_walwise"))
+        .args(probe)
+        .stdin(Stdio::null())
+        .output_in_time();
+    let [out, complaint] =
+        [piped.stdout, piped.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert_eq!(piped.status.code(), Some(0), "{complaint}");
-    assert!(complaint.contains("writes at most") && complaint.lines().count() == 1, "{complaint}");
+    assert!(
+        complaint.contains("writes at most") && complaint.lines().count() == 1,
+        "{complaint}"
+    );
     assert!(out.contains("fdatasync") && !out.contains(" left"), "{out}");
 }
 
@@ -81,7 +98,11 @@ fn leaving_during_a_probe_takes_the_scratch_file_along() {
 
 #[test]
 fn a_signal_during_a_probe_takes_the_scratch_file_along() {
-    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGINT, 130), (Signal::SIGHUP, 129)] {
+    for (signal, code) in [
+        (Signal::SIGTERM, 143),
+        (Signal::SIGINT, 130),
+        (Signal::SIGHUP, 129),
+    ] {
         let data = memory();
         let mut pty = frozen(data.path());
         pty.signal(signal);
@@ -103,11 +124,23 @@ fn children(of: u32, argument: &str) -> Vec<Pid> {
     for entry in fs::read_dir("/proc").unwrap() {
         let entry = entry.unwrap().path();
         let stat = fs::read_to_string(entry.join("stat")).unwrap_or_default();
-        let Some((_, rest)) = stat.rsplit_once(") ") else { continue };
+        let Some((_, rest)) = stat.rsplit_once(") ") else {
+            continue;
+        };
         let line = fs::read(entry.join("cmdline")).unwrap_or_default();
-        let is_it = line.split(|byte| *byte == 0).any(|word| word == argument.as_bytes());
+        let is_it = line
+            .split(|byte| *byte == 0)
+            .any(|word| word == argument.as_bytes());
         if is_it && rest.split(' ').nth(1) == Some(&of.to_string()) {
-            found.push(Pid::from_raw(entry.file_name().unwrap().to_str().unwrap().parse().unwrap()));
+            found.push(Pid::from_raw(
+                entry
+                    .file_name()
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .parse()
+                    .unwrap(),
+            ));
         }
     }
     found
@@ -119,7 +152,9 @@ fn a_watcher_that_is_killed_changes_nothing() {
     let data = memory();
     let mut pty = frozen(data.path());
     let watchers = children(pty.process(), "__watch");
-    let [watcher] = watchers[..] else { panic!("{watchers:?}") };
+    let [watcher] = watchers[..] else {
+        panic!("{watchers:?}")
+    };
     kill(watcher, Signal::SIGKILL).unwrap();
     pty.thaw();
     pty.until_shown("rounds in");
@@ -140,7 +175,9 @@ fn readers_that_are_killed_cost_their_own_answers() {
             pty.press("r");
         }
         let readers = children(pty.process(), "__ask");
-        readers.into_iter().any(|reader| kill(reader, Signal::SIGKILL).is_ok())
+        readers
+            .into_iter()
+            .any(|reader| kill(reader, Signal::SIGKILL).is_ok())
     });
     pty.until_gone("reading");
     pty.until_shown("Fix first");

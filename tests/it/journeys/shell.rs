@@ -8,7 +8,10 @@ use crate::support::pty::Pty;
 /// Stops by key or by signal, sees the shell, continues, and leaves.
 fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
     let data = directory();
-    let script = format!("\"$W\" '{}'; echo STOPPED; read _; fg; echo \"DONE $?\"; read _", path(&data));
+    let script = format!(
+        "\"$W\" '{}'; echo STOPPED; read _; fg; echo \"DONE $?\"; read _",
+        path(&data)
+    );
     let mut pty = Pty::shell(&script);
     pty.until_shown("Fix first");
     stop(&mut pty);

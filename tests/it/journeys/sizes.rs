@@ -11,7 +11,10 @@ fn a_size_is_followed() {
     pty.until_shown("Fix first");
     pty.resize(120, 40);
     pty.until("the last row has the keys", |screen| {
-        screen.rows(0, 120).nth(39).is_some_and(|row| row.contains("q quit"))
+        screen
+            .rows(0, 120)
+            .nth(39)
+            .is_some_and(|row| row.contains("q quit"))
     });
     pty.resize(50, 10);
     pty.until_shown("needs 60×15, this is 50×10");
@@ -20,7 +23,10 @@ fn a_size_is_followed() {
     pty.press("4");
     pty.until_shown("in order of application");
     pty.until("the last row has the keys", |screen| {
-        screen.rows(0, 100).nth(29).is_some_and(|row| row.contains("q quit"))
+        screen
+            .rows(0, 100)
+            .nth(29)
+            .is_some_and(|row| row.contains("q quit"))
     });
     pty.press("1");
     pty.resize(80, 24);
@@ -37,19 +43,26 @@ fn next(state: &mut u32) -> u32 {
     *state
 }
 
-/// Hundreds of sizes while a probe runs and keys arrive, faster than anything can be drawn; the final screen equals a
-/// complete redraw.
+/// Hundreds of sizes while a probe runs and keys arrive, faster than anything can be drawn; the
+/// final screen equals a complete redraw.
 #[test]
 fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
     let data = memory();
     let mut pty = probing(data.path());
     let mut state = 0x2f6e_2b1d;
-    let keys =
-        ["1", "2", "3", "4", "5", "6", "j", "k", "G", "g", " ", "\t", "x", "\x1b[B", "\x1b[A", "m", "t"];
+    let keys = [
+        "1", "2", "3", "4", "5", "6", "j", "k", "G", "g", " ", "\t", "x", "\x1b[B", "\x1b[A", "m",
+        "t",
+    ];
     for round in 0..600_u32 {
-        let [width, height] = [300, 100].map(|most| u16::try_from(next(&mut state) % most + 1).unwrap());
+        let [width, height] =
+            [300, 100].map(|most| u16::try_from(next(&mut state) % most + 1).unwrap());
         // Not the last one before its time.
-        let (width, height) = if round % 100 == 0 || height == 24 { (1, 1) } else { (width, height) };
+        let (width, height) = if round % 100 == 0 || height == 24 {
+            (1, 1)
+        } else {
+            (width, height)
+        };
         pty.resize_unseen(width, height);
         if round % 3 == 0 {
             pty.press(keys[next(&mut state) as usize % keys.len()]);
@@ -87,8 +100,15 @@ fn any_size_is_drawn_in_bounded_memory() {
     let host = capture("real-loop-xfs.host");
     let mut pty = Pty::walwise(&["--host", host.to_str().unwrap()]);
     pty.until_shown("Fix first");
-    let mut sizes: Vec<(u16, u16)> =
-        vec![(0, 0), (1, 1), (65_535, 1), (1, 65_535), (30_000, 30_000), (65_535, 65_535), (0, 65_535)];
+    let mut sizes: Vec<(u16, u16)> = vec![
+        (0, 0),
+        (1, 1),
+        (65_535, 1),
+        (1, 65_535),
+        (30_000, 30_000),
+        (65_535, 65_535),
+        (0, 65_535),
+    ];
     let mut state = 0x51f3_7a2b;
     let mut side = || u16::try_from(next(&mut state) & 0xffff).unwrap();
     sizes.extend((0..10).map(|_| (side(), side())));
@@ -110,5 +130,10 @@ fn any_size_is_drawn_in_bounded_memory() {
 fn picture(written: &str) -> String {
     let mut parser = vt100::Parser::default();
     parser.process(written.as_bytes());
-    parser.screen().contents().lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    parser
+        .screen()
+        .contents()
+        .lines()
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! Kinds of terminals: with few colours, with none, without a cursor, and without answers to queries.
+//! Kinds of terminals: with few colours, with none, without a cursor, and without answers to
+//! queries.
 
 use super::{memory, path, start_probe};
 use crate::support::pty::Pty;
@@ -9,9 +10,12 @@ fn tour(variables: &[(&str, &str)]) -> String {
     let mut pty = Pty::walwise_in(data.path(), variables, &[path(&data)]);
     start_probe(&mut pty);
     pty.until_shown("rounds in");
-    for (key, shown) in
-        [("2", "from the target down"), ("4", "in order of"), ("5", "enter why"), ("6", "the report")]
-    {
+    for (key, shown) in [
+        ("2", "from the target down"),
+        ("4", "in order of"),
+        ("5", "enter why"),
+        ("6", "the report"),
+    ] {
         pty.press(key);
         pty.until_shown(shown);
     }
@@ -36,22 +40,37 @@ fn styles(written: &str) -> Vec<String> {
     parameters.map(str::to_owned).collect()
 }
 
-/// On a terminal of sixteen colours, or eight, nothing is written with a number that it does not know.
+/// On a terminal of sixteen colours, or eight, nothing is written with a number that it does not
+/// know.
 #[test]
 fn terminals_of_few_colours_get_no_others() {
-    for term in ["linux", "xterm-16color", "xterm", "vt220", "screen", "xterm-256color"] {
+    for term in [
+        "linux",
+        "xterm-16color",
+        "xterm",
+        "vt220",
+        "screen",
+        "xterm-256color",
+    ] {
         let written = tour(&[("TERM", term), ("COLORTERM", "truecolor")]);
         let styles = styles(&written);
-        assert!(styles.iter().any(|style| style.contains("36")), "{term} has colours");
+        assert!(
+            styles.iter().any(|style| style.contains("36")),
+            "{term} has colours"
+        );
         for style in styles {
             for number in style.split(';') {
                 let number: u32 = number.parse().unwrap_or(99);
-                assert!([0, 1, 2, 4, 7].contains(&number) || (30..=37).contains(&number), "{term}: {style}");
+                assert!(
+                    [0, 1, 2, 4, 7].contains(&number) || (30..=37).contains(&number),
+                    "{term}: {style}"
+                );
             }
         }
-        for question in
-            ["\x1b[6n", "\x1b[5n", "\x1b[c", "\x1b[>", "\x1b[?u", "\x1b[18t", "$p", ";?\x1b", ";?\x07"]
-        {
+        for question in [
+            "\x1b[6n", "\x1b[5n", "\x1b[c", "\x1b[>", "\x1b[?u", "\x1b[18t", "$p", ";?\x1b",
+            ";?\x07",
+        ] {
             assert!(!written.contains(question), "{term} is asked {question:?}");
         }
     }
@@ -61,7 +80,10 @@ fn terminals_of_few_colours_get_no_others() {
 fn without_colours_a_whole_tour_has_none() {
     for style in styles(&tour(&[("NO_COLOR", "1")])) {
         for number in style.split(';') {
-            assert!(["0", "1", "2", "4", "7"].contains(&number), "a colour: {style}");
+            assert!(
+                ["0", "1", "2", "4", "7"].contains(&number),
+                "a colour: {style}"
+            );
         }
     }
 }

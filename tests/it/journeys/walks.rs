@@ -1,4 +1,5 @@
-//! Walks through the screens: from the overview to the reasons, to an assumed machine, to the facts of a layer.
+//! Walks through the screens: from the overview to the reasons, to an assumed machine, to the facts
+//! of a layer.
 
 use super::{capture, directory, path, suppose_another_kernel};
 use crate::support::pty::Pty;
@@ -28,18 +29,31 @@ fn a_target_is_chosen_from_the_list() {
     let host = capture("real-loop-xfs.host");
     let mut pty = Pty::walwise(&["--host", host.to_str().unwrap()]);
     let first = pty.until_shown("? every command");
-    assert!(first.contains("6 Export 1/") && first.contains("enter why"), "{first}");
+    assert!(
+        first.contains("6 Export 1/") && first.contains("enter why"),
+        "{first}"
+    );
     pty.press("t");
     let listed = pty.until_shown("Targets, worst first");
-    assert!(!listed.contains("? every command") && listed.contains("▸  ! at risk"), "{listed}");
+    assert!(
+        !listed.contains("? every command") && listed.contains("▸  ! at risk"),
+        "{listed}"
+    );
     pty.press("capture-xfs");
     pty.until_shown("/ capture-xfs_");
     pty.press("\r");
     let shown = pty.until_gone("Targets, worst first");
-    assert!(shown.lines().nth(1).unwrap().contains("capture-xfs"), "{shown}");
+    assert!(
+        shown.lines().nth(1).unwrap().contains("capture-xfs"),
+        "{shown}"
+    );
     pty.press("[");
     pty.until("the target before", |screen| {
-        !screen.rows(0, 80).nth(1).unwrap_or_default().contains("capture-xfs")
+        !screen
+            .rows(0, 80)
+            .nth(1)
+            .unwrap_or_default()
+            .contains("capture-xfs")
     });
     pty.press("q");
     pty.ends(0);
@@ -55,16 +69,25 @@ fn a_wide_terminal_shows_the_whole_host() {
         pty.resize(columns, rows);
         let shown = pty.until("the keys are in the last row", |screen| {
             let last = screen.rows(0, columns).nth(usize::from(rows) - 1);
-            last.is_some_and(|row| row.contains("q quit")) && screen.contents().contains("LOST HERE")
+            last.is_some_and(|row| row.contains("q quit"))
+                && screen.contents().contains("LOST HERE")
         });
-        assert!(shown.contains("┗━━✗ ext4") && shown.contains("! sda"), "{shown}");
-        assert_eq!(shown.contains("worst first") || shown.contains(" Target "), columns == 140, "{shown}");
+        assert!(
+            shown.contains("┗━━✗ ext4") && shown.contains("! sda"),
+            "{shown}"
+        );
+        assert_eq!(
+            shown.contains("worst first") || shown.contains(" Target "),
+            columns == 140,
+            "{shown}"
+        );
     }
     pty.press("q");
     pty.ends(0);
 }
 
-/// A fact of a recorded machine is supposed, its advice seen to change, and the machine as it is comes back.
+/// A fact of a recorded machine is supposed, its advice seen to change, and the machine as it is
+/// comes back.
 #[test]
 fn another_kernel_is_supposed_and_left_again() {
     let host = capture("el8-xfs-nobarrier.host");
@@ -77,7 +100,10 @@ fn another_kernel_is_supposed_and_left_again() {
     let supposed = pty.until_shown("(boot.ineffective-option)");
     assert!(supposed.contains("(assumed; actual:"), "{supposed}");
     let (_, gone) = supposed.split_once("No longer").expect(&supposed);
-    assert!(gone.contains("(boot.refused-option)"), "the kernel that runs refuses the option: {supposed}");
+    assert!(
+        gone.contains("(boot.refused-option)"),
+        "the kernel that runs refuses the option: {supposed}"
+    );
     pty.press("W");
     pty.until_gone("WHAT IF");
     let again = pty.until_shown("in order of application");
@@ -99,12 +125,16 @@ fn every_fact_of_a_layer_is_two_keys_away() {
     pty.press("/fstype");
     pty.until("only what was looked for", |screen| {
         let shown = screen.contents();
-        shown.contains("mount.fstype") && shown.contains("mountinfo:") && !shown.contains("mount.point")
+        shown.contains("mount.fstype")
+            && shown.contains("mountinfo:")
+            && !shown.contains("mount.point")
     });
     pty.press("\rj\r");
     pty.until_shown("means ");
     pty.resize(130, 40);
-    pty.until("the facts stand beside", |screen| screen.rows(0, 130).any(|row| row.contains("│ ")));
+    pty.until("the facts stand beside", |screen| {
+        screen.rows(0, 130).any(|row| row.contains("│ "))
+    });
     pty.press("\x1b\x1b\x1b");
     pty.until_shown("Fix first");
     pty.press("q");

@@ -22,7 +22,11 @@ fn on(mounted: &Mounted) -> ProbeRequest {
 }
 
 fn row(found: &Measurement, method: Method) -> &MethodResult {
-    found.methods.iter().find(|r| r.method == method && r.pages == 1).unwrap()
+    found
+        .methods
+        .iter()
+        .find(|r| r.method == method && r.pages == 1)
+        .unwrap()
 }
 
 fn refusal(target: &Path) -> Refusal {
@@ -35,9 +39,14 @@ fn flushes_are_counted_where_they_arrive() {
     let mounted = ext4(&[], "");
     let found = twenty_rounds(on(&mounted));
     for method in [Method::Fdatasync, Method::OpenDatasync] {
-        // A little above one when the journal commits by itself meanwhile; two for what also writes the time stamp.
+        // A little above one when the journal commits by itself meanwhile; two for what also writes
+        // the time stamp.
         let flushes = row(&found, method).flushes_per_commit.unwrap();
-        assert!((0.99..1.5).contains(&flushes), "{} {flushes}", method.name());
+        assert!(
+            (0.99..1.5).contains(&flushes),
+            "{} {flushes}",
+            method.name()
+        );
     }
     assert_eq!(row(&found, Method::Floor).flushes_per_commit, None);
 
@@ -54,7 +63,9 @@ fn flags_of_scratch(request: &ProbeRequest, place: &Path) -> Vec<String> {
     let plan = plan(request).unwrap();
     assert_eq!(plan.directory, place);
     run(&plan, &control, &mut |_| {
-        let scratch = names(place).into_iter().find(|name| name.starts_with(".walwise-probe-"));
+        let scratch = names(place)
+            .into_iter()
+            .find(|name| name.starts_with(".walwise-probe-"));
         let Some(scratch) = scratch else { return };
         for file in fs::read_dir(place.join(scratch)).unwrap() {
             let listed = crate::support::run("lsattr", &[file.unwrap().path().to_str().unwrap()]);
@@ -88,10 +99,22 @@ fn the_cost_of_a_flush_needs_real_direct_io() {
     request.extra.extend(Method::beside(Occasion::FlushCost));
     request.extra.push(Method::OpenDatasyncDirect);
     let found = twenty_rounds(request);
-    for method in [Method::FdatasyncDirect, Method::FloorDirect, Method::OpenDatasyncDirect] {
-        assert!(row(&found, method).back_to_back.is_some(), "{:?}", row(&found, method));
+    for method in [
+        Method::FdatasyncDirect,
+        Method::FloorDirect,
+        Method::OpenDatasyncDirect,
+    ] {
+        assert!(
+            row(&found, method).back_to_back.is_some(),
+            "{:?}",
+            row(&found, method)
+        );
     }
-    assert!(row(&found, Method::FdatasyncDirect).flushes_per_commit.is_some());
+    assert!(
+        row(&found, Method::FdatasyncDirect)
+            .flushes_per_commit
+            .is_some()
+    );
     assert_eq!(
         row(&found, Method::OpenDatasyncDirect).flushes_per_commit,
         None,
@@ -108,7 +131,12 @@ fn buffered_direct_io_is_told_from_direct_io() {
         let found = twenty_rounds(request);
         let row = row(&found, Method::FdatasyncDirect);
         assert!(row.back_to_back.is_none() && row.error.is_some(), "{row:?}");
-        assert!(found.caveats.iter().any(|c| c.id.to_string() == "o-direct" && !c.refuses_advice));
+        assert!(
+            found
+                .caveats
+                .iter()
+                .any(|c| c.id.to_string() == "o-direct" && !c.refuses_advice)
+        );
     }
 }
 
@@ -116,7 +144,10 @@ fn buffered_direct_io_is_told_from_direct_io() {
 #[ignore = "needs root: a loop device"]
 fn a_read_only_file_system_is_refused() {
     let mounted = ext4(&[], "ro");
-    assert_eq!(refusal(&mounted.point), Refusal::ReadOnly(mounted.path().to_owned()));
+    assert_eq!(
+        refusal(&mounted.point),
+        Refusal::ReadOnly(mounted.path().to_owned())
+    );
 }
 
 #[test]
@@ -142,14 +173,21 @@ fn a_failing_disk_is_an_error_that_keeps_the_rounds_before() {
     let mounted = xfs("");
     let mut request = on(&mounted);
     request.seconds = 3_000.0;
-    let error = run(&plan(&request).unwrap(), &Control::default(), &mut |progress| {
-        if progress.phase == Phase::Rounds && progress.round == 2 {
-            crate::support::run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
-        }
-    })
+    let error = run(
+        &plan(&request).unwrap(),
+        &Control::default(),
+        &mut |progress| {
+            if progress.phase == Phase::Rounds && progress.round == 2 {
+                crate::support::run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
+            }
+        },
+    )
     .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Disk, "{error}");
-    assert!(error.to_string().contains("still there"), "what cannot be removed is named: {error}");
+    assert!(
+        error.to_string().contains("still there"),
+        "what cannot be removed is named: {error}"
+    );
     assert_eq!(error.partial.unwrap().rounds, 2);
 }
 
@@ -179,7 +217,11 @@ fn an_unmounted_directory_keeps_nothing() {
 fn a_killed_probe_keeps_nothing_and_lets_go_of_the_file_system() {
     let mounted = ext4(&[], "");
     kill_a_probe_of(&mounted.point);
-    let umount = || std::process::Command::new("umount").arg(&mounted.point).output_in_time();
+    let umount = || {
+        std::process::Command::new("umount")
+            .arg(&mounted.point)
+            .output_in_time()
+    };
     wait_for("the watcher lets go", || umount().status.success());
     crate::support::run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
 }
@@ -195,17 +237,28 @@ fn a_place_beside_a_database_must_be_like_it() {
     assert_eq!(flags_of_scratch(&request(&data), &cluster), ["NOCOW"]);
     let mut elsewhere = request(&data);
     elsewhere.scratch = Some(mounted.dir("elsewhere"));
-    assert_eq!(flags_of_scratch(&elsewhere, &mounted.point.join("elsewhere")), ["NOCOW"]);
+    assert_eq!(
+        flags_of_scratch(&elsewhere, &mounted.point.join("elsewhere")),
+        ["NOCOW"]
+    );
 
     crate::support::run("chattr", &["-C", data.to_str().unwrap()]);
     crate::support::run("chattr", &["+C", cluster.to_str().unwrap()]);
     assert_eq!(flags_of_scratch(&request(&data), &cluster), ["none"]);
 
     let volume = cluster.join("volume");
-    crate::support::run("btrfs", &["-q", "subvolume", "create", volume.to_str().unwrap()]);
+    crate::support::run(
+        "btrfs",
+        &["-q", "subvolume", "create", volume.to_str().unwrap()],
+    );
     fs::write(volume.join("PG_VERSION"), "15\n").unwrap();
     let refused = refusal(&volume);
-    assert!(refused.to_string().contains("top of its file system or subvolume"), "{refused}");
+    assert!(
+        refused
+            .to_string()
+            .contains("top of its file system or subvolume"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -215,10 +268,18 @@ fn a_database_that_fills_its_mount_needs_a_directory_named() {
     fs::write(mounted.point.join("PG_VERSION"), "15\n").unwrap();
     let refused = refusal(&mounted.point);
     assert!(refused.to_string().contains("--scratch DIR"), "{refused}");
-    assert!(refused.to_string().contains("once it lies a directory below"), "{refused}");
+    assert!(
+        refused
+            .to_string()
+            .contains("once it lies a directory below"),
+        "{refused}"
+    );
     let mut request = request(&mounted.point);
     request.scratch = Some(mounted.dir("inside"));
-    assert!(plan(&request).is_err(), "not even when named: it is inside the database");
+    assert!(
+        plan(&request).is_err(),
+        "not even when named: it is inside the database"
+    );
 }
 
 #[test]
@@ -230,7 +291,10 @@ fn wal_mounted_inside_its_database_is_what_the_refusal_names() {
     wal.mkfs(&["mkfs.ext4", "-q"]);
     let wal = Mounted::at(wal, database, "");
     let refused = refusal(&wal.point).to_string();
-    assert!(refused.contains(&format!("{} is the top of its file system", wal.path())), "{refused}");
+    assert!(
+        refused.contains(&format!("{} is the top of its file system", wal.path())),
+        "{refused}"
+    );
     drop(wal);
     assert!(
         plan(&request(&data.dir("data/pg_wal"))).is_ok(),
@@ -246,6 +310,9 @@ fn a_database_at_the_top_of_a_loop_is_left_alone() {
     let mounted = disk.mount("");
     let before = names(&mounted.point);
     fs::write(mounted.point.join("ibdata1"), "").unwrap();
-    assert!(matches!(refusal(&mounted.point), Refusal::NoPlaceBeside { .. }));
+    assert!(matches!(
+        refusal(&mounted.point),
+        Refusal::NoPlaceBeside { .. }
+    ));
     assert_eq!(names(&mounted.point).len(), before.len() + 1);
 }

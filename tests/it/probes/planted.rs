@@ -1,7 +1,8 @@
-//! Whether a probe finds the truth: a method made slower by a known share, and methods that are alike.
+//! Whether a probe finds the truth: a method made slower by a known share, and methods that are
+//! alike.
 //!
-//! Every commit writes once, so a delay of that write is a common cost; a delay of a flush is the extra cost of its
-//! method.
+//! Every commit writes once, so a delay of that write is a common cost; a delay of a flush is the
+//! extra cost of its method.
 
 use std::path::Path;
 
@@ -10,18 +11,25 @@ use serde_json::Value;
 use crate::support::names;
 use crate::support::strace::{in_memory, probe};
 
-/// How far an estimate may lie from the truth, in percent: what the calls themselves, tracing and a busy machine add is
-/// the same for all, and makes shares smaller.
+/// How far an estimate may lie from the truth, in percent: what the calls themselves, tracing and a
+/// busy machine add is the same for all, and makes shares smaller.
 const TOLERANCE: f64 = 10.0;
 
-/// How long a probe may take, in seconds: on a machine with other work it has few rounds in the first of these times.
+/// How long a probe may take, in seconds: on a machine with other work it has few rounds in the
+/// first of these times.
 const PATIENCE_SECONDS: [&str; 3] = ["10", "30", "90"];
 
-/// A probe in memory with calls delayed by so many microseconds; a longer one where it does not settle that these
-/// methods differ.
+/// A probe in memory with calls delayed by so many microseconds; a longer one where it does not
+/// settle that these methods differ.
 fn found(delays: &[(&str, f64)], differing: &[&str]) -> Value {
-    let probes = PATIENCE_SECONDS.iter().map(|seconds| found_within(seconds, delays));
-    let is_settled = |found: &Value| differing.iter().all(|method| gain(found, method).1 == "settled");
+    let probes = PATIENCE_SECONDS
+        .iter()
+        .map(|seconds| found_within(seconds, delays));
+    let is_settled = |found: &Value| {
+        differing
+            .iter()
+            .all(|method| gain(found, method).1 == "settled")
+    };
     let mut last = Value::Null;
     for found in probes {
         last = found;
@@ -34,17 +42,26 @@ fn found(delays: &[(&str, f64)], differing: &[&str]) -> Value {
 
 fn found_within(seconds: &str, delays: &[(&str, f64)]) -> Value {
     let directory = in_memory();
-    let planted: Vec<String> = delays.iter().map(|(call, us)| format!("{call}:delay_exit={us:.0}")).collect();
+    let planted: Vec<String> = delays
+        .iter()
+        .map(|(call, us)| format!("{call}:delay_exit={us:.0}"))
+        .collect();
     let planted: Vec<&str> = planted.iter().map(String::as_str).collect();
     let arguments = ["--seconds", seconds, "--format", "json"];
-    let output = probe(directory.path(), Path::new("/dev/null"), &planted, &arguments).finish();
+    let output = probe(
+        directory.path(),
+        Path::new("/dev/null"),
+        &planted,
+        &arguments,
+    )
+    .finish();
     assert!(output.status.success(), "{output:?}");
     assert_eq!(names(directory.path()), [""; 0]);
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The price of a commit with the injected delay: twenty times that of the slowest method without it, which then hardly
-/// counts.
+/// The price of a commit with the injected delay: twenty times that of the slowest method without
+/// it, which then hardly counts.
 fn common_delay() -> f64 {
     let found = found(&[], &[]);
     let medians = found["methods"]
@@ -58,9 +75,15 @@ fn common_delay() -> f64 {
 /// A method's gain over fdatasync in percent, with its bounds, and whether that is settled.
 fn gain(found: &Value, method: &str) -> ([f64; 3], String) {
     let all = found["comparisons"].as_array().unwrap();
-    let one = all.iter().find(|one| one["method"] == method && one["against"] == "fdatasync").unwrap();
+    let one = all
+        .iter()
+        .find(|one| one["method"] == method && one["against"] == "fdatasync")
+        .unwrap();
     let number = |key: &str| one["gain_percent"][key].as_f64().unwrap();
-    (["low", "value", "high"].map(number), one["settled"].as_str().unwrap().to_owned())
+    (
+        ["low", "value", "high"].map(number),
+        one["settled"].as_str().unwrap().to_owned(),
+    )
 }
 
 /// Checks that the interval of a gain is ordered, settled, and close to the truth.
@@ -71,7 +94,10 @@ fn holds(found: &Value, method: &str, truth: f64) {
         low - TOLERANCE <= truth && truth <= high + TOLERANCE,
         "{method}: {low} to {high}, in truth {truth}"
     );
-    assert!((value - truth).abs() < 2.0 * TOLERANCE, "{method}: {value}, in truth {truth}");
+    assert!(
+        (value - truth).abs() < 2.0 * TOLERANCE,
+        "{method}: {value}, in truth {truth}"
+    );
     assert_eq!(settled, "settled", "{method}");
 }
 
@@ -86,26 +112,39 @@ fn is_alike(found: &Value, method: &str) {
 fn a_planted_delay_is_found_where_it_is_and_nowhere_else() {
     let common = common_delay();
     let planted = |calls: &[&'static str], differing: &[&str]| {
-        let delays: Vec<_> = ["pwrite64"].iter().chain(calls).map(|call| (*call, common)).collect();
+        let delays: Vec<_> = ["pwrite64"]
+            .iter()
+            .chain(calls)
+            .map(|call| (*call, common))
+            .collect();
         found(&delays, differing)
     };
 
     // Those that write and flush at once save half of what a flush of its own costs.
     let slow_flush = planted(&["fdatasync", "fsync"], &["open_datasync", "open_sync"]);
-    assert!(["open_datasync", "open_sync"].contains(&slow_flush["best"].as_str().unwrap()), "{slow_flush:#}");
+    assert!(
+        ["open_datasync", "open_sync"].contains(&slow_flush["best"].as_str().unwrap()),
+        "{slow_flush:#}"
+    );
     for method in ["open_datasync", "open_sync"] {
         holds(&slow_flush, method, 50.0);
     }
     is_alike(&slow_flush, "fsync");
 
-    // A part of fsync's work that takes longer than all of it cannot be; it is found, and nothing rests on it.
+    // A part of fsync's work that takes longer than all of it cannot be; it is found, and nothing
+    // rests on it.
     let slow_default = planted(&["fdatasync"], &["open_datasync", "fsync", "open_sync"]);
     for method in ["open_datasync", "fsync", "open_sync"] {
         holds(&slow_default, method, 50.0);
     }
     assert_eq!(slow_default["best"], "fdatasync");
     let caveats = slow_default["caveats"].as_array().unwrap();
-    assert!(caveats.iter().any(|caveat| caveat["id"] == "less-work-slower"), "{caveats:?}");
+    assert!(
+        caveats
+            .iter()
+            .any(|caveat| caveat["id"] == "less-work-slower"),
+        "{caveats:?}"
+    );
 
     // It costs twice what the default does; the others are as they were.
     let slow_other = planted(&["fsync"], &["fsync"]);

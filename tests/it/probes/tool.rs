@@ -9,8 +9,13 @@ use crate::support::{names, stdout, walwise};
 fn shape(text: &str) -> Vec<String> {
     let without = |line: &str| match line.split_once(" ops/sec") {
         Some((before, after)) => {
-            let label = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end();
-            format!("{label} … {}", after.trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit()))
+            let label = before
+                .trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
+                .trim_end();
+            format!(
+                "{label} … {}",
+                after.trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit())
+            )
         }
         None => line.to_owned(),
     };
@@ -21,8 +26,10 @@ fn shape(text: &str) -> Vec<String> {
 #[ignore = "needs pg_test_fsync"]
 fn its_sections_come_in_its_layout_with_postgres() {
     let directory = tempfile::tempdir().unwrap();
-    let ours =
-        walwise().args(["probe", "--pg-test-fsync", "--seconds", "1"]).arg(directory.path()).output_in_time();
+    let ours = walwise()
+        .args(["probe", "--pg-test-fsync", "--seconds", "1"])
+        .arg(directory.path())
+        .output_in_time();
     assert!(ours.status.success(), "{ours:?}");
     assert_eq!(names(directory.path()), [""; 0]);
     let theirs = Command::new("/usr/lib/postgresql/15/bin/pg_test_fsync")

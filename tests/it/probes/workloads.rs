@@ -41,7 +41,9 @@ fn one_round(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
 
 fn row<'m>(found: &'m Measurement, name: &str) -> &'m WorkloadRow {
     let rows = &found.workloads[0].rows;
-    rows.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no row {name}: {rows:?}"))
+    rows.iter()
+        .find(|row| row.name == name)
+        .unwrap_or_else(|| panic!("no row {name}: {rows:?}"))
 }
 
 /// Properties of every workload everywhere, after one round on a directory.
@@ -50,12 +52,19 @@ fn runs_and_leaves_nothing(directory: &Path) {
         let plan = only(directory, workload);
         let found = one_round(&plan).unwrap();
         assert_eq!(names(directory), [""; 0], "{workload:?}");
-        assert!(found.methods.is_empty() && found.caveats.iter().all(|c| !c.refuses_advice), "{found:?}");
+        assert!(
+            found.methods.is_empty() && found.caveats.iter().all(|c| !c.refuses_advice),
+            "{found:?}"
+        );
         assert!(found.bytes_written <= plan.max_bytes);
         let result = &found.workloads[0];
         assert_eq!((result.workload, result.rounds), (workload, 1));
         for row in &result.rows {
-            assert_eq!(row.samples == 0, row.error.is_some(), "{workload:?} {row:?}");
+            assert_eq!(
+                row.samples == 0,
+                row.error.is_some(),
+                "{workload:?} {row:?}"
+            );
             assert_eq!(row.samples_us.concat().len() as u64, row.samples, "{row:?}");
             let calls = row.flush_calls_per_operation;
             let expected = match (workload, row.name.as_str()) {
@@ -103,11 +112,21 @@ fn every_size_is_paced_when_asked_for() {
     (request.pages, request.all_paced) = (vec![1, 2, 4, 8], true);
     request.seconds = 2.0;
     let found = run(&plan(&request).unwrap(), &Control::default(), &mut |_| {}).unwrap();
-    let sizes: Vec<u32> = found.methods.iter().filter(|r| r.as_server).map(|r| r.pages).collect();
+    let sizes: Vec<u32> = found
+        .methods
+        .iter()
+        .filter(|r| r.as_server)
+        .map(|r| r.pages)
+        .collect();
     assert_eq!(sizes, [1, 2, 4, 8].repeat(4));
     let of_server = found.methods.iter().filter(|row| row.as_server);
-    let paced: Vec<Option<u64>> = of_server.map(|row| Some(row.paced.as_ref()?.samples)).collect();
-    assert!(paced.windows(2).all(|two| two[0] == two[1]), "a turn has all of them: {paced:?}");
+    let paced: Vec<Option<u64>> = of_server
+        .map(|row| Some(row.paced.as_ref()?.samples))
+        .collect();
+    assert!(
+        paced.windows(2).all(|two| two[0] == two[1]),
+        "a turn has all of them: {paced:?}"
+    );
 }
 
 #[test]
@@ -130,14 +149,22 @@ fn the_lowest_priority_is_that_of_the_measuring_thread() {
         nice
     });
     let nice = nice.join_in_time();
-    assert!(!nice.is_empty() && nice.iter().all(|nice| nice == "19"), "{nice:?}");
+    assert!(
+        !nice.is_empty() && nice.iter().all(|nice| nice == "19"),
+        "{nice:?}"
+    );
 }
 
 #[test]
 fn the_command_line_chooses() {
     let directory = tempfile::tempdir().unwrap();
     let probe = |more: &[&str]| {
-        let arguments = ["probe", directory.path().to_str().unwrap(), "--seconds", "0.3"];
+        let arguments = [
+            "probe",
+            directory.path().to_str().unwrap(),
+            "--seconds",
+            "0.3",
+        ];
         let output = Running::walwise([&arguments[..], more].concat()).finish();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         assert_eq!(names(directory.path()), [""; 0]);
@@ -145,12 +172,23 @@ fn the_command_line_chooses() {
     };
     let found = probe(&["--workload", "floor,group", "--samples", "--format", "json"]);
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
-    let workloads: Vec<_> =
-        found["workloads"].as_array().unwrap().iter().map(|one| &one["workload"]).collect();
+    let workloads: Vec<_> = found["workloads"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["workload"])
+        .collect();
     assert_eq!(workloads, ["group", "floor"]);
     assert_eq!(found["methods"].as_array().unwrap().len(), 0);
-    for row in found["workloads"].as_array().unwrap().iter().flat_map(|one| one["rows"].as_array().unwrap()) {
-        let rounds = row["samples_us"].as_array().map_or(0, |rounds| rounds.iter().map(count).sum());
+    for row in found["workloads"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|one| one["rows"].as_array().unwrap())
+    {
+        let rounds = row["samples_us"]
+            .as_array()
+            .map_or(0, |rounds| rounds.iter().map(count).sum());
         assert_eq!(row["samples"].as_u64(), Some(rounds), "{row}");
     }
 
@@ -158,17 +196,31 @@ fn the_command_line_chooses() {
     let found: serde_json::Value = serde_json::from_str(&found).unwrap();
     assert!(found["workloads"].is_null());
     for row in found["methods"].as_array().unwrap() {
-        for latencies in ["paced", "back_to_back"].map(|of| &row[of]).into_iter().filter(|of| of.is_object())
+        for latencies in ["paced", "back_to_back"]
+            .map(|of| &row[of])
+            .into_iter()
+            .filter(|of| of.is_object())
         {
-            let rounds = latencies["samples_us"].as_array().unwrap().iter().map(count).sum();
+            let rounds = latencies["samples_us"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(count)
+                .sum();
             assert_eq!(latencies["samples"].as_u64(), Some(rounds), "{row}");
         }
     }
 
     let text = probe(&["--workload", "files"]);
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[2].starts_with("files: create, write 4 kB, fsync, rename"), "{text}");
-    assert!(lines[4].starts_with("1 thread ") && lines[7].starts_with("8 threads "), "{text}");
+    assert!(
+        lines[2].starts_with("files: create, write 4 kB, fsync, rename"),
+        "{text}"
+    );
+    assert!(
+        lines[4].starts_with("1 thread ") && lines[7].starts_with("8 threads "),
+        "{text}"
+    );
 }
 
 fn count(values: &serde_json::Value) -> u64 {

@@ -1,5 +1,6 @@
-//! Secrets, a different word for each place, so that a leak names its place. The machine's files are covered by others
-//! in a mount name space of our own, so that the machine itself is not changed.
+//! Secrets, a different word for each place, so that a leak names its place. The machine's files
+//! are covered by others in a mount name space of our own, so that the machine itself is not
+//! changed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,7 +25,10 @@ impl Secrets {
         let mut hasher = DefaultHasher::new();
         place.hash(&mut hasher);
         let letters = |number: u64| {
-            format!("{number:016x}").bytes().map(|b| char::from(b'a' + b % 23)).collect::<String>()
+            format!("{number:016x}")
+                .bytes()
+                .map(|b| char::from(b'a' + b % 23))
+                .collect::<String>()
         };
         let word = format!("Zq{}", letters(hasher.finish()));
         self.words.borrow_mut().insert(place, word.clone());
@@ -52,9 +56,16 @@ impl Secrets {
     pub fn found_in(&self, text: &str) -> Vec<(&'static str, String)> {
         let lower = text.to_lowercase();
         let words = self.words.borrow();
-        let found = words.iter().filter(|(_, word)| lower.contains(&word.to_lowercase()));
-        let line = |word: &str| text.lines().find(|line| line.to_lowercase().contains(&word.to_lowercase()));
-        found.map(|(place, word)| (*place, line(word).unwrap_or_default().to_owned())).collect()
+        let found = words
+            .iter()
+            .filter(|(_, word)| lower.contains(&word.to_lowercase()));
+        let line = |word: &str| {
+            text.lines()
+                .find(|line| line.to_lowercase().contains(&word.to_lowercase()))
+        };
+        found
+            .map(|(place, word)| (*place, line(word).unwrap_or_default().to_owned()))
+            .collect()
     }
 }
 
@@ -115,13 +126,25 @@ impl Covered {
             std::fs::write(path, text).unwrap();
         };
         let (device, point) = mounted;
-        write("fstab", secrets.in_text(FSTAB).replace("DEVICE", device).replace("POINT", point));
+        write(
+            "fstab",
+            secrets
+                .in_text(FSTAB)
+                .replace("DEVICE", device)
+                .replace("POINT", point),
+        );
         write("units/srv-unit.mount", secrets.in_text(UNIT));
-        write("units/srv-unit.mount.d/more.conf", secrets.in_text("[Mount]\nOptions=password={drop-in}\n"));
+        write(
+            "units/srv-unit.mount.d/more.conf",
+            secrets.in_text("[Mount]\nOptions=password={drop-in}\n"),
+        );
         write("units/postgresql-15.service", secrets.in_text(SERVICE));
         write("cmdline", secrets.in_text(KERNEL));
-        let sources =
-            ["https://user:{mounted URL}@files/", "user:{mounted account}@files:/x", "x?key={mounted query}"];
+        let sources = [
+            "https://user:{mounted URL}@files/",
+            "user:{mounted account}@files:/x",
+            "x?key={mounted query}",
+        ];
         let sources: Vec<String> = sources.map(|source| secrets.in_text(source)).to_vec();
         for number in 0..sources.len() {
             std::fs::create_dir(dir.path().join(format!("remote{number}"))).unwrap();
@@ -129,23 +152,39 @@ impl Covered {
         Self { dir, sources }
     }
 
-    /// Everything that walwise says, on both channels, and what it wrote into the directory that `OUT` is.
+    /// Everything that walwise says, on both channels, and what it wrote into the directory that
+    /// `OUT` is.
     pub fn walwise(&self, arguments: &[&str]) -> String {
         let mut cover = "cd \"$0\" && mount --make-rprivate / && mount --bind fstab /etc/fstab \
              && mount --bind units /etc/systemd/system && mount --bind cmdline /proc/cmdline"
             .to_owned();
         for (number, source) in self.sources.iter().enumerate() {
-            cover.extend([" && mount -i -t tmpfs '", source, "' remote", &number.to_string()]);
+            cover.extend([
+                " && mount -i -t tmpfs '",
+                source,
+                "' remote",
+                &number.to_string(),
+            ]);
         }
         cover += " && cd / && exec \"$@\"";
         let out = self.dir.path().join("out");
         let _ = std::fs::remove_dir_all(&out);
-        let arguments = arguments.iter().map(|argument| argument.replace("OUT", out.to_str().unwrap()));
+        let arguments = arguments
+            .iter()
+            .map(|argument| argument.replace("OUT", out.to_str().unwrap()));
         let mut command = Command::new("unshare");
-        command.args(["-m", "sh", "-c", &cover]).arg(self.dir.path()).arg(env!("CARGO_BIN_EXE_walwise"));
-        let output = command.args(arguments).stdin(Stdio::null()).output_in_time();
+        command
+            .args(["-m", "sh", "-c", &cover])
+            .arg(self.dir.path())
+            .arg(env!("CARGO_BIN_EXE_walwise"));
+        let output = command
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output_in_time();
         let written = std::fs::read_dir(out).into_iter().flatten().flatten();
-        let written = written.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect::<String>();
+        let written = written
+            .map(|file| std::fs::read_to_string(file.path()).unwrap())
+            .collect::<String>();
         let said = stdout(&output) + &stderr(&output) + &written;
         assert!(!said.is_empty(), "nothing was said");
         said
@@ -160,17 +199,34 @@ impl Covered {
 /// Every output that shows a target; the plainest capture comes first.
 pub fn outputs(covered: &Covered, target: &Path) -> Vec<(String, String)> {
     let target = target.to_str().unwrap();
-    let mut all: Vec<Vec<&str>> = vec![vec!["capture", "--no-mask", target], vec!["capture", target]];
+    let mut all: Vec<Vec<&str>> = vec![
+        vec!["capture", "--no-mask", target],
+        vec!["capture", target],
+    ];
     for format in Format::ALL {
-        all.push(vec!["check", "--no-probe", "--format", format.name(), target]);
+        all.push(vec![
+            "check",
+            "--no-probe",
+            "--format",
+            format.name(),
+            target,
+        ]);
     }
-    all.push(vec!["check", "--no-probe", "--assume", "kernel.release=6.18.0", target]);
+    all.push(vec![
+        "check",
+        "--no-probe",
+        "--assume",
+        "kernel.release=6.18.0",
+        target,
+    ]);
     all.push(vec!["upgrade", "--kernel", "6.18"]);
     all.push(vec!["explain", "boot.refused-option", target]);
     all.push(vec!["facts", "--target", target]);
     all.push(vec!["facts"]);
     all.push(vec!["probe", "--seconds", "1", target]);
-    all.iter().map(|arguments| (arguments.join(" "), covered.walwise(arguments))).collect()
+    all.iter()
+        .map(|arguments| (arguments.join(" "), covered.walwise(arguments)))
+        .collect()
 }
 
 /// Looks for every secret in every output; gives the plainest capture.
@@ -178,7 +234,12 @@ pub fn none_found(secrets: &Secrets, covered: &Covered, target: &Path) -> String
     let mut said = outputs(covered, target);
     let leaks: Vec<_> = said
         .iter()
-        .flat_map(|(what, text)| secrets.found_in(text).into_iter().map(move |leak| (what, leak)))
+        .flat_map(|(what, text)| {
+            secrets
+                .found_in(text)
+                .into_iter()
+                .map(move |leak| (what, leak))
+        })
         .collect();
     assert!(leaks.is_empty(), "{} leaks: {leaks:#?}", leaks.len());
     said.swap_remove(0).1

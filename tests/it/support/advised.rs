@@ -1,5 +1,5 @@
-//! Every value that the built-in rules can advise for database servers, derived from the rules, so that a new rule is
-//! included automatically.
+//! Every value that the built-in rules can advise for database servers, derived from the rules, so
+//! that a new rule is included automatically.
 
 use walwise_judge::rules::model::{AdviceSpec, ChangeSpec};
 use walwise_judge::rules::{Change, Rule, RuleSet};
@@ -16,12 +16,21 @@ pub struct Advised<'r> {
     pub values: Vec<String>,
 }
 
-/// The possible advice of all rules for the settings of an area: `pg` or `mysql`. Advice to keep a value has no values.
+/// The possible advice of all rules for the settings of an area: `pg` or `mysql`. Advice to keep a
+/// value has no values.
 pub fn of<'r>(area: &str, rules: &'r RuleSet) -> Vec<Advised<'r>> {
-    let specs = rules.rules().iter().flat_map(|rule| rule.advise.iter().map(move |spec| (rule, spec)));
+    let specs = rules
+        .rules()
+        .iter()
+        .flat_map(|rule| rule.advise.iter().map(move |spec| (rule, spec)));
     let named = specs.filter_map(|(rule, spec)| {
         let name = spec.setting.name.strip_prefix(area)?.strip_prefix('.')?;
-        Some(Advised { rule, spec, name, values: values(&spec.change) })
+        Some(Advised {
+            rule,
+            spec,
+            name,
+            values: values(&spec.change),
+        })
     });
     named.collect()
 }
@@ -32,7 +41,9 @@ fn values(change: &ChangeSpec) -> Vec<String> {
         ChangeSpec::SetFrom(fact) => match fact.name {
             "probe.best_method" | "trial.method" => methods(),
             "probe.commit_delay_start" => ["0", "50", "4150", "100000"].map(str::to_owned).to_vec(),
-            "pg.wal_size" | "pg.min_wal_size_wanted" => ["32MB", "4GB", "16TB"].map(str::to_owned).to_vec(),
+            "pg.wal_size" | "pg.min_wal_size_wanted" => {
+                ["32MB", "4GB", "16TB"].map(str::to_owned).to_vec()
+            }
             "mysql.redo_size_wanted" => ["16777216", "268435456"].map(str::to_owned).to_vec(),
             "mysql.log_buffer_wanted" => ["4194304", "268435456"].map(str::to_owned).to_vec(),
             other => panic!("say here what {other} can be"),
@@ -42,8 +53,17 @@ fn values(change: &ChangeSpec) -> Vec<String> {
 }
 
 fn methods() -> Vec<String> {
-    let methods = [Method::Fdatasync, Method::OpenDatasync, Method::Fsync, Method::OpenSync];
-    methods.iter().filter_map(|method| method.server_method()).map(|method| method.to_string()).collect()
+    let methods = [
+        Method::Fdatasync,
+        Method::OpenDatasync,
+        Method::Fsync,
+        Method::OpenSync,
+    ];
+    methods
+        .iter()
+        .filter_map(|method| method.server_method())
+        .map(|method| method.to_string())
+        .collect()
 }
 
 /// A value as people write it.
@@ -54,19 +74,25 @@ pub fn as_value(kind: ValueKind, text: &str) -> Value {
         ValueKind::Count => Value::Whole(text.parse().unwrap()),
         ValueKind::Bytes => {
             let units = [("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30)];
-            let unit = units.iter().find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
+            let unit = units
+                .iter()
+                .find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
             let (digits, of): (&str, u64) = unit.unwrap_or((text, 1));
             Value::Whole(digits.parse::<u64>().unwrap() * of)
         }
         ValueKind::Micros => {
             let units = [("min", 60e6), ("ms", 1e3), ("s", 1e6)];
-            let unit = units.iter().find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
+            let unit = units
+                .iter()
+                .find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
             let (digits, of): (&str, f64) = unit.unwrap_or((text, 1.0));
             Value::Number(number(digits) * of)
         }
         ValueKind::Number => Value::Number(number(text)),
         ValueKind::Text | ValueKind::Choice(_) => Value::Text(text.to_owned()),
         ValueKind::Version => Value::Version(Version::parse(text).unwrap()),
-        ValueKind::List | ValueKind::Choices(_) => Value::List(text.split(',').map(str::to_owned).collect()),
+        ValueKind::List | ValueKind::Choices(_) => {
+            Value::List(text.split(',').map(str::to_owned).collect())
+        }
     }
 }

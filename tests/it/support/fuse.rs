@@ -1,4 +1,5 @@
-//! A FUSE file system that never answers: every process that touches it is stuck until the guard is dropped.
+//! A FUSE file system that never answers: every process that touches it is stuck until the guard is
+//! dropped.
 
 use crate::support::deadline::{CommandInTime as _, ThreadInTime as _};
 use std::fs::{File, OpenOptions};
@@ -7,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
-/// Greets the kernel and then takes every request without answering it, so that not even a signal frees who asked.
+/// Greets the kernel and then takes every request without answering it, so that not even a signal
+/// frees who asked.
 pub struct HeldFuse {
     point: PathBuf,
     server: Option<JoinHandle<()>>,
@@ -16,30 +18,48 @@ pub struct HeldFuse {
 impl HeldFuse {
     /// Mounts it at a directory. Needs root.
     pub fn mount(point: &Path) -> Self {
-        let device = OpenOptions::new().read(true).write(true).open("/dev/fuse").unwrap();
+        let device = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/fuse")
+            .unwrap();
         // mount(8) hands its standard input to the kernel as the server's end.
         let status = Command::new("mount")
-            .args(["-i", "-t", "fuse", "-o", "fd=0,rootmode=40000,user_id=0,group_id=0,allow_other", "held"])
+            .args([
+                "-i",
+                "-t",
+                "fuse",
+                "-o",
+                "fd=0,rootmode=40000,user_id=0,group_id=0,allow_other",
+                "held",
+            ])
             .arg(point)
             .stdin(Stdio::from(device.try_clone().unwrap()))
             .status_in_time();
         assert!(status.success(), "cannot mount FUSE at {}", point.display());
         let server = std::thread::spawn(move || hold(device));
-        Self { point: point.to_owned(), server: Some(server) }
+        Self {
+            point: point.to_owned(),
+            server: Some(server),
+        }
     }
 }
 
 impl Drop for HeldFuse {
     fn drop(&mut self) {
         // Forced, which ends the connection and frees everybody.
-        Command::new("umount").args(["-f", "-l"]).arg(&self.point).status_in_time();
+        Command::new("umount")
+            .args(["-f", "-l"])
+            .arg(&self.point)
+            .status_in_time();
         if let Some(server) = self.server.take() {
             server.join_in_time();
         }
     }
 }
 
-/// Answers FUSE_INIT alone (fuse(4), the kernel's include/uapi/linux/fuse.h). Ends with the connection.
+/// Answers FUSE_INIT alone (fuse(4), the kernel's include/uapi/linux/fuse.h). Ends with the
+/// connection.
 fn hold(mut device: File) {
     const INIT: u32 = 26;
     let mut request = vec![0; 256 << 10];

@@ -1,11 +1,13 @@
-//! A machine to vary, as facts: /data on ext4 on sda1 on sda, every fact by name, each replaceable by a word. `?` makes
-//! a fact unknown, `~word` states it.
+//! A machine to vary, as facts: /data on ext4 on sda1 on sda, every fact by name, each replaceable
+//! by a word. `?` makes a fact unknown, `~word` states it.
 
 use walwise::session::Session;
 use walwise_judge::durability::{Caps, Verdict, judge};
 use walwise_judge::rules::RuleSet;
 use walwise_model::facts::catalog;
-use walwise_model::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, ValueKind, Why};
+use walwise_model::facts::{
+    FactRow, FactSet, Reading, Scope, Source, Subject, Value, ValueKind, Why,
+};
 use walwise_model::version::Version;
 use walwise_report::Report;
 
@@ -34,10 +36,14 @@ pub fn subject(scope: Scope) -> Subject {
 }
 
 impl Machine {
-    /// ext4 with barriers on a SATA disk that admits its volatile cache, on bare metal, without a server.
+    /// ext4 with barriers on a SATA disk that admits its volatile cache, on bare metal, without a
+    /// server.
     pub fn plain() -> Self {
         let mount = Subject::mount("/data");
-        let mut machine = Self { facts: FactSet::default() }.on_disk("/data", "sda1", "sda");
+        let mut machine = Self {
+            facts: FactSet::default(),
+        }
+        .on_disk("/data", "sda1", "sda");
         machine.facts.link(&mount, &Subject::device("sda1"));
         for (fact, word) in [
             ("target.kind", "directory"),
@@ -61,7 +67,8 @@ impl Machine {
         machine
     }
 
-    /// The same behind a RAID controller that protects its cache, measured: removing flushes could be offered here.
+    /// The same behind a RAID controller that protects its cache, measured: removing flushes could
+    /// be offered here.
     pub fn protected() -> Self {
         let mut machine = Self::plain();
         for (fact, word) in [
@@ -108,7 +115,12 @@ impl Machine {
     #[must_use]
     pub fn over(self, kind: &str) -> Self {
         let mut facts = FactSet::default();
-        for FactRow { subject, fact, reading } in self.facts.rows() {
+        for FactRow {
+            subject,
+            fact,
+            reading,
+        } in self.facts.rows()
+        {
             facts.put_value(subject, catalog::find(fact).unwrap(), reading.clone());
         }
         let (mount, top) = (Subject::mount("/data"), Subject::device("top"));
@@ -131,18 +143,30 @@ impl Machine {
 
     /// Sets a fact of the one subject that it can be about here; one of a device is about the disk.
     pub fn set(&mut self, fact: &str, word: &str) {
-        self.put(&subject(catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}")).scope), fact, word);
+        self.put(
+            &subject(
+                catalog::find(fact)
+                    .unwrap_or_else(|| panic!("no fact {fact}"))
+                    .scope,
+            ),
+            fact,
+            word,
+        );
     }
 
     /// Sets a fact of any subject.
     pub fn put(&mut self, of: &Subject, fact: &str, word: &str) {
         // A layer comes with a state that is fine, which later words may change.
         let state: &[(&str, &str)] = match (fact, word) {
-            ("device.kind", "lvm" | "dm" | "multipath" | "dmraid" | "vdo") => &[("dm.state", "fine")],
-            ("device.kind", "md") => &[("md.members", "")],
-            ("mount.class", "zfs") => {
-                &[("zfs.pool_state", "ONLINE"), ("zfs.damaged", "false"), ("zfs.devices", "")]
+            ("device.kind", "lvm" | "dm" | "multipath" | "dmraid" | "vdo") => {
+                &[("dm.state", "fine")]
             }
+            ("device.kind", "md") => &[("md.members", "")],
+            ("mount.class", "zfs") => &[
+                ("zfs.pool_state", "ONLINE"),
+                ("zfs.damaged", "false"),
+                ("zfs.devices", ""),
+            ],
             _ => &[],
         };
         for (fact, word) in state {
@@ -150,17 +174,30 @@ impl Machine {
         }
         let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
-            self.facts.put_value(of, info, Reading::unknown(Why::Denied, "a test"));
+            self.facts
+                .put_value(of, info, Reading::unknown(Why::Denied, "a test"));
             return;
         }
         let (word, source) = match word.strip_prefix('~') {
             Some(word) => (word, Source::Assumed),
-            None if fact.starts_with("probe.") => (word, Source::Probe { id: "commit".to_owned() }),
+            None if fact.starts_with("probe.") => (
+                word,
+                Source::Probe {
+                    id: "commit".to_owned(),
+                },
+            ),
             None => (word, Source::file("/a/file")),
         };
         let list = info.kind.is_list();
-        let words: Vec<&str> = if list { word.split_terminator(',').collect() } else { vec![word] };
-        assert!(words.iter().all(|word| catalog::allows(info, word)), "{fact} is never {word}");
+        let words: Vec<&str> = if list {
+            word.split_terminator(',').collect()
+        } else {
+            vec![word]
+        };
+        assert!(
+            words.iter().all(|word| catalog::allows(info, word)),
+            "{fact} is never {word}"
+        );
         let value = match info.kind {
             ValueKind::Bool => Value::Bool(word.parse().unwrap()),
             ValueKind::Count | ValueKind::Bytes => Value::Whole(word.parse().unwrap()),
@@ -169,7 +206,8 @@ impl Machine {
             _ if list => Value::List(words.into_iter().map(str::to_owned).collect()),
             _ => Value::Text(word.to_owned()),
         };
-        self.facts.put_value(of, info, Reading::known(value, source));
+        self.facts
+            .put_value(of, info, Reading::known(value, source));
     }
 
     /// The verdict of /data.

@@ -1,5 +1,5 @@
-//! A real MariaDB on a private socket, with option files of its own. It is stopped when its guard is dropped, even when
-//! a test fails; the system's own configuration is neither read nor touched.
+//! A real MariaDB on a private socket, with option files of its own. It is stopped when its guard
+//! is dropped, even when a test fails; the system's own configuration is neither read nor touched.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -30,12 +30,20 @@ pub struct Mariadb {
 }
 
 impl Mariadb {
-    /// A new one with its data beneath a directory, which must be there; `lines` are the server's, in an included file.
+    /// A new one with its data beneath a directory, which must be there; `lines` are the server's,
+    /// in an included file.
     pub fn beneath(data: &Path, lines: &str) -> Self {
         let server = Self::over(data.join("mysql"));
         server.write("conf.d/storage.cnf", lines);
         let files = server.defaults();
-        run("mariadb-install-db", &[&files, "--auth-root-authentication-method=normal", "--skip-test-db"]);
+        run(
+            "mariadb-install-db",
+            &[
+                &files,
+                "--auth-root-authentication-method=normal",
+                "--skip-test-db",
+            ],
+        );
         server
     }
 
@@ -45,7 +53,16 @@ impl Mariadb {
         let directory = tempfile::tempdir().unwrap();
         let (uid, gid) = (id("-u"), id("-g"));
         let (environment, arguments) = Default::default();
-        let server = Self { data, directory, server: None, seen: None, environment, arguments, uid, gid };
+        let server = Self {
+            data,
+            directory,
+            server: None,
+            seen: None,
+            environment,
+            arguments,
+            uid,
+            gid,
+        };
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(server.own(), open).unwrap();
         server.give(server.own());
@@ -63,7 +80,10 @@ impl Mariadb {
             ),
         );
         server.write("conf.d/storage.cnf", "");
-        server.write("conf.d/storage.cnf.off", "[mysqld]\ninnodb_flush_method = nosync\n");
+        server.write(
+            "conf.d/storage.cnf.off",
+            "[mysqld]\ninnodb_flush_method = nosync\n",
+        );
         server
     }
 
@@ -103,18 +123,24 @@ impl Mariadb {
         format!("--defaults-file={}/my.cnf", self.own().display())
     }
 
-    /// Starts the server, later than anything in its configuration was changed by more than the clock of files can be
-    /// behind, and waits for it.
+    /// Starts the server, later than anything in its configuration was changed by more than the
+    /// clock of files can be behind, and waits for it.
     pub fn start(&mut self) {
         let changed = |path: PathBuf| {
-            let nanos =
-                |found: Metadata| i128::from(found.ctime()) * 1_000_000_000 + i128::from(found.ctime_nsec());
+            let nanos = |found: Metadata| {
+                i128::from(found.ctime()) * 1_000_000_000 + i128::from(found.ctime_nsec())
+            };
             path.metadata().map_or(0, nanos)
         };
-        let files = ["", "my.cnf", "conf.d", "conf.d/storage.cnf"].map(|name| self.own().join(name));
+        let files =
+            ["", "my.cnf", "conf.d", "conf.d/storage.cnf"].map(|name| self.own().join(name));
         let last = files.map(changed).into_iter().max().unwrap();
         wait_for("a few ticks to pass", || {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos().cast_signed();
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap()
+                .as_nanos()
+                .cast_signed();
             now > last + 40_000_000
         });
         self.start_at_once();
@@ -134,9 +160,11 @@ impl Mariadb {
         let mut command = Command::new("mariadbd");
         if let Some(seen) = &self.seen {
             command = Command::new("unshare");
-            let script =
-                "mount --make-rprivate / && mount --bind \"$1\" \"$2\" && shift 2 && exec mariadbd \"$@\"";
-            command.args(["-m", "sh", "-c", script, "sh"]).arg(&self.data).arg(seen);
+            let script = "mount --make-rprivate / && mount --bind \"$1\" \"$2\" && shift 2 && exec mariadbd \"$@\"";
+            command
+                .args(["-m", "sh", "-c", script, "sh"])
+                .arg(&self.data)
+                .arg(seen);
         }
         command
             .arg(self.defaults())
@@ -146,7 +174,9 @@ impl Mariadb {
             .stdout(Stdio::null())
             .stderr(log);
         self.server = Some(command.spawn().unwrap());
-        wait_for("the server answers", || self.sql("SELECT 1").is_some_and(|answer| answer == "1"));
+        wait_for("the server answers", || {
+            self.sql("SELECT 1").is_some_and(|answer| answer == "1")
+        });
     }
 
     /// The number of its process.
@@ -158,15 +188,22 @@ impl Mariadb {
     /// The server's answer to a statement.
     pub fn sql(&self, statement: &str) -> Option<String> {
         let mut client = Command::new("mariadb");
-        client.arg(self.defaults()).args(["-uroot", "--password=", "-N", "-B", "-e", statement]);
+        client
+            .arg(self.defaults())
+            .args(["-uroot", "--password=", "-N", "-B", "-e", statement]);
         let output = client.output_in_time();
-        output.status.success().then(|| stdout(&output).trim().to_owned())
+        output
+            .status
+            .success()
+            .then(|| stdout(&output).trim().to_owned())
     }
 
     /// Whether a server of this version would take an option.
     pub fn takes(option: &str) -> bool {
         let mut help = Command::new("mariadbd");
-        let output = help.args(["--no-defaults", option, "--verbose", "--help"]).output_in_time();
+        let output = help
+            .args(["--no-defaults", option, "--verbose", "--help"])
+            .output_in_time();
         output.status.success() && !stderr(&output).contains("[ERROR]")
     }
 

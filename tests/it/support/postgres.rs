@@ -1,4 +1,5 @@
-//! A real PostgreSQL cluster on a private socket. It is stopped when its guard is dropped, even when a test fails.
+//! A real PostgreSQL cluster on a private socket. It is stopped when its guard is dropped, even
+//! when a test fails.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -39,10 +40,15 @@ impl Cluster {
         Self::on(|_| (data.join("data"), wal.join("wal")))
     }
 
-    /// The one that this command makes: `initdb -D DIRECTORY`, as somebody would type it. Its WAL lies in its data.
+    /// The one that this command makes: `initdb -D DIRECTORY`, as somebody would type it. Its WAL
+    /// lies in its data.
     pub fn typed(command: &str) -> Self {
         let words: Vec<&str> = command.split(' ').collect();
-        let data = words.iter().skip_while(|word| **word != "-D").nth(1).unwrap();
+        let data = words
+            .iter()
+            .skip_while(|word| **word != "-D")
+            .nth(1)
+            .unwrap();
         let cluster = Self::of(|_| (data.into(), Path::new(data).join("pg_wal")));
         cluster.program(words[0], &words[1..]);
         cluster
@@ -50,14 +56,28 @@ impl Cluster {
 
     fn on(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
         let cluster = Self::of(places);
-        for parent in [cluster.data.parent().unwrap(), cluster.wal.parent().unwrap()] {
+        for parent in [
+            cluster.data.parent().unwrap(),
+            cluster.wal.parent().unwrap(),
+        ] {
             cluster.open(parent);
         }
         cluster.program(
             "initdb",
-            &["-N", "-A", "trust", "-D", &cluster.path("data"), "--waldir", &cluster.path("wal")],
+            &[
+                "-N",
+                "-A",
+                "trust",
+                "-D",
+                &cluster.path("data"),
+                "--waldir",
+                &cluster.path("wal"),
+            ],
         );
-        cluster.append("postgresql.conf", "listen_addresses = ''\nfsync = off # tests only\n");
+        cluster.append(
+            "postgresql.conf",
+            "listen_addresses = ''\nfsync = off # tests only\n",
+        );
         cluster
     }
 
@@ -67,7 +87,15 @@ impl Cluster {
         let directory = tempfile::tempdir().unwrap();
         let (data, wal) = places(directory.path());
         let (environment, arguments) = Default::default();
-        let cluster = Self { directory, data, wal, environment, arguments, uid: id("-u"), gid: id("-g") };
+        let cluster = Self {
+            directory,
+            data,
+            wal,
+            environment,
+            arguments,
+            uid: id("-u"),
+            gid: id("-g"),
+        };
         cluster.open(cluster.own());
         cluster
     }
@@ -107,15 +135,26 @@ impl Cluster {
         self.give(&path);
     }
 
-    /// Starts the server, later than anything in its configuration was changed by more than the clock of files can be
-    /// behind, and waits for it.
+    /// Starts the server, later than anything in its configuration was changed by more than the
+    /// clock of files can be behind, and waits for it.
     pub fn start(&self) {
         let nanos = |found: std::fs::Metadata| {
             i128::from(found.ctime()) * 1_000_000_000 + i128::from(found.ctime_nsec())
         };
         let changed = |entry: std::fs::DirEntry| entry.metadata().map_or(0, nanos);
-        let last = std::fs::read_dir(&self.data).unwrap().flatten().map(changed).max().unwrap();
-        let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos().cast_signed();
+        let last = std::fs::read_dir(&self.data)
+            .unwrap()
+            .flatten()
+            .map(changed)
+            .max()
+            .unwrap();
+        let now = || {
+            SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap()
+                .as_nanos()
+                .cast_signed()
+        };
         while now() <= last + 40_000_000 {
             std::thread::yield_now();
         }
@@ -134,25 +173,53 @@ impl Cluster {
         let socket = format!("-k {} -p 5499 {}", self.own().display(), self.arguments);
         self.program(
             "pg_ctl",
-            &["-D", &self.path("data"), "-l", &self.path("log"), "-o", &socket, "-w", "start"],
+            &[
+                "-D",
+                &self.path("data"),
+                "-l",
+                &self.path("log"),
+                "-o",
+                &socket,
+                "-w",
+                "start",
+            ],
         );
     }
 
     /// Stops the server.
     pub fn stop(&self) {
-        self.program("pg_ctl", &["-D", &self.path("data"), "-m", "fast", "-w", "stop"]);
+        self.program(
+            "pg_ctl",
+            &["-D", &self.path("data"), "-m", "fast", "-w", "stop"],
+        );
     }
 
     /// The server's answer to a statement, as its owner.
     pub fn sql(&self, statement: &str) -> String {
-        self.program("psql", &["-h", &self.path(""), "-p", "5499", "-d", "postgres", "-Atc", statement])
+        self.program(
+            "psql",
+            &[
+                "-h",
+                &self.path(""),
+                "-p",
+                "5499",
+                "-d",
+                "postgres",
+                "-Atc",
+                statement,
+            ],
+        )
     }
 
     /// Any program, as the server's user.
     pub fn as_owner(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command.uid(self.uid).gid(self.gid).current_dir(self.own());
-        command.env_clear().env("LC_ALL", "C").envs(self.environment.clone()).stdin(Stdio::null());
+        command
+            .env_clear()
+            .env("LC_ALL", "C")
+            .envs(self.environment.clone())
+            .stdin(Stdio::null());
         command
     }
 
@@ -180,7 +247,10 @@ impl Cluster {
         let output = self.own().join(format!("{name}.output"));
         let file = std::fs::File::create(&output).unwrap();
         let mut command = self.command(name);
-        command.args(arguments).stdout(file.try_clone().unwrap()).stderr(file);
+        command
+            .args(arguments)
+            .stdout(file.try_clone().unwrap())
+            .stderr(file);
         let good = command.status_in_time().success();
         let said = std::fs::read_to_string(&output).unwrap_or_default();
         assert!(good, "{name} {arguments:?}: {said}\n{}", self.log());
@@ -190,7 +260,19 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let arguments = ["-D", &self.path("data"), "-m", "immediate", "-w", "-s", "stop"];
-        self.command("pg_ctl").args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status_in_time();
+        let arguments = [
+            "-D",
+            &self.path("data"),
+            "-m",
+            "immediate",
+            "-w",
+            "-s",
+            "stop",
+        ];
+        self.command("pg_ctl")
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status_in_time();
     }
 }

@@ -1,4 +1,5 @@
-//! The program under test and others, run to their end. Programs that are started and watched are in `running`.
+//! The program under test and others, run to their end. Programs that are started and watched are
+//! in `running`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -13,12 +14,16 @@ pub fn walwise() -> Command {
     command
 }
 
-/// A copy of it that any user may execute. Another program makes it: a file that this process has open for writing is
-/// inherited by its children meanwhile, and no program can be executed while it is open for writing.
+/// A copy of it that any user may execute. Another program makes it: a file that this process has
+/// open for writing is inherited by its children meanwhile, and no program can be executed while it
+/// is open for writing.
 pub fn copy_of_walwise(into: &Path) -> PathBuf {
     let program = into.join("walwise");
     if !program.exists() {
-        run("cp", &[env!("CARGO_BIN_EXE_walwise"), program.to_str().unwrap()]);
+        run(
+            "cp",
+            &[env!("CARGO_BIN_EXE_walwise"), program.to_str().unwrap()],
+        );
     }
     program
 }
@@ -36,18 +41,26 @@ pub fn stderr(output: &Output) -> String {
 /// Runs a program that must succeed.
 pub fn run(program: &str, arguments: &[&str]) -> String {
     let output = output_when_free(Command::new(program).args(arguments));
-    assert!(output.status.success(), "{program} {arguments:?}: {}{}", stdout(&output), stderr(&output));
+    assert!(
+        output.status.success(),
+        "{program} {arguments:?}: {}{}",
+        stdout(&output),
+        stderr(&output)
+    );
     stdout(&output)
 }
 
-/// Runs a program to its end, again while a device or a mount is busy: whatever looks at a device alone or at all mounts,
-/// each mount name space made meanwhile, and each child of this process until it executes its program, keeps them from
-/// others for a moment.
+/// Runs a program to its end, again while a device or a mount is busy: whatever looks at a device
+/// alone or at all mounts, each mount name space made meanwhile, and each child of this process
+/// until it executes its program, keeps them from others for a moment.
 pub fn output_when_free(command: &mut Command) -> Output {
     let mut run = || command.output_in_time();
     let is_busy = |output: &Output| {
         let said = stderr(output);
-        !output.status.success() && ["busy", "in use by the system"].iter().any(|word| said.contains(word))
+        !output.status.success()
+            && ["busy", "in use by the system"]
+                .iter()
+                .any(|word| said.contains(word))
     };
     let mut output = run();
     held(|| {

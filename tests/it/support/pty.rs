@@ -1,8 +1,8 @@
-//! A program in a terminal of its own: keys in, parsed screen out. Terminal queries get no answer here, as on some real
-//! terminals.
+//! A program in a terminal of its own: keys in, parsed screen out. Terminal queries get no answer
+//! here, as on some real terminals.
 //!
-//! Every journey ends in [`Pty::ends`], which compares the terminal and the directories with their initial state; a
-//! journey without it fails.
+//! Every journey ends in [`Pty::ends`], which compares the terminal and the directories with their
+//! initial state; a journey without it fails.
 
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
@@ -33,7 +33,11 @@ struct Seen {
 impl Seen {
     /// Whether a picture has begun and not ended, by the marks around it.
     fn is_drawing(&self) -> bool {
-        let last = |mark: &[u8]| self.written.windows(mark.len()).rposition(|bytes| bytes == mark);
+        let last = |mark: &[u8]| {
+            self.written
+                .windows(mark.len())
+                .rposition(|bytes| bytes == mark)
+        };
         last(b"\x1b[?2026h") > last(b"\x1b[?2026l")
     }
 }
@@ -58,13 +62,20 @@ impl Pty {
         Self::walwise_in(Path::new("."), &[], arguments)
     }
 
-    /// The same in this directory and with these variables. What is in that directory and in those that are named must be
-    /// the same in the end.
+    /// The same in this directory and with these variables. What is in that directory and in those
+    /// that are named must be the same in the end.
     pub fn walwise_in(directory: &Path, variables: &[(&str, &str)], arguments: &[&str]) -> Self {
         let named = arguments.iter().map(Path::new).chain([directory]);
-        let kept: Vec<Untouched> =
-            named.filter(|path| path.is_absolute() && path.is_dir()).map(Untouched::now).collect();
-        let mut pty = Self::program_in(directory, variables, env!("CARGO_BIN_EXE_walwise"), arguments);
+        let kept: Vec<Untouched> = named
+            .filter(|path| path.is_absolute() && path.is_dir())
+            .map(Untouched::now)
+            .collect();
+        let mut pty = Self::program_in(
+            directory,
+            variables,
+            env!("CARGO_BIN_EXE_walwise"),
+            arguments,
+        );
         pty.kept = kept;
         pty
     }
@@ -112,7 +123,12 @@ impl Pty {
         drop(pair.slave);
         let parser = vt100::Parser::new(cells(24), cells(80), 0);
         let seen = Arc::new((
-            Mutex::new(Seen { parser, written: Vec::new(), held: false, ended: false }),
+            Mutex::new(Seen {
+                parser,
+                written: Vec::new(),
+                held: false,
+                ended: false,
+            }),
             Condvar::new(),
         ));
         let seen_by_reader = Arc::clone(&seen);
@@ -130,7 +146,9 @@ impl Pty {
                     Err(_) => 0,
                 };
                 // A test that failed has nothing more to see.
-                let Ok(mut seen) = seen_by_reader.0.lock() else { return };
+                let Ok(mut seen) = seen_by_reader.0.lock() else {
+                    return;
+                };
                 seen.parser.process(&bytes[..count]);
                 seen.written.extend(&bytes[..count]);
                 seen.ended = count == 0;
@@ -161,25 +179,35 @@ impl Pty {
 
     /// A file that was asked for: as it is now, it may stay.
     pub fn asked_for(&mut self, file: &Path) {
-        self.kept.iter_mut().for_each(|directory| directory.admit(file));
+        self.kept
+            .iter_mut()
+            .for_each(|directory| directory.admit(file));
     }
 
     /// Fails unless the directories are as they were.
     pub fn assert_untouched(&self, when: &str) {
         for directory in &self.kept {
-            assert_eq!(directory.differences(), [""; 0].map(PathBuf::from), "{when}");
+            assert_eq!(
+                directory.differences(),
+                [""; 0].map(PathBuf::from),
+                "{when}"
+            );
         }
     }
 
-    /// Stops the program where it is, without its knowledge, so that what it has on disk can be looked at; says whether
-    /// there is anything that was not there before.
+    /// Stops the program where it is, without its knowledge, so that what it has on disk can be
+    /// looked at; says whether there is anything that was not there before.
     pub fn freeze(&self) -> bool {
         self.signal(Signal::SIGSTOP);
         wait_for("it stops", || {
-            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process())).unwrap_or_default();
-            stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process()))
+                .unwrap_or_default();
+            stat.rsplit_once(") ")
+                .is_some_and(|(_, rest)| rest.starts_with('T'))
         });
-        self.kept.iter().any(|directory| !directory.differences().is_empty())
+        self.kept
+            .iter()
+            .any(|directory| !directory.differences().is_empty())
     }
 
     /// Lets it go on.
@@ -200,7 +228,8 @@ impl Pty {
 
     /// Whether the first thread of the program waits for the terminal to take its output.
     pub fn is_stuck(&self) -> bool {
-        let call = std::fs::read_to_string(format!("/proc/{}/syscall", self.process())).unwrap_or_default();
+        let call = std::fs::read_to_string(format!("/proc/{}/syscall", self.process()))
+            .unwrap_or_default();
         // The number of the call, then its arguments: the first is standard output.
         call.split_whitespace().nth(1) == Some("0x1")
     }
@@ -210,8 +239,8 @@ impl Pty {
         self.child.process_id().unwrap()
     }
 
-    /// The most memory that it has had, in bytes, as far as it was looked at: when keys were pressed, and while its end was
-    /// waited for.
+    /// The most memory that it has had, in bytes, as far as it was looked at: when keys were
+    /// pressed, and while its end was waited for.
     pub fn largest(&self) -> u64 {
         self.largest.get()
     }
@@ -220,8 +249,11 @@ impl Pty {
     pub fn press(&mut self, keys: &str) {
         self.typed.send(keys.as_bytes().to_vec()).unwrap();
         let taken = self.taken.recv_timeout(DEADLINE);
-        self.largest.set(self.largest.get().max(peak(self.process())));
-        taken.unwrap_or_else(|_| panic!("never taken: {} bytes", keys.len())).unwrap();
+        self.largest
+            .set(self.largest.get().max(peak(self.process())));
+        taken
+            .unwrap_or_else(|_| panic!("never taken: {} bytes", keys.len()))
+            .unwrap();
     }
 
     /// Clicks on the first place where a text is on the screen, once it is.
@@ -235,7 +267,10 @@ impl Pty {
                 vt100::MouseProtocolMode::PressRelease,
                 "the mouse is not taken"
             );
-            assert_eq!(screen.mouse_protocol_encoding(), vt100::MouseProtocolEncoding::Sgr);
+            assert_eq!(
+                screen.mouse_protocol_encoding(),
+                vt100::MouseProtocolEncoding::Sgr
+            );
             let (_, width) = screen.size();
             let place = screen
                 .rows(0, width.get())
@@ -253,11 +288,18 @@ impl Pty {
 
     /// Gives the terminal another size.
     pub fn resize(&self, width: u16, height: u16) {
-        self.seen.0.lock().unwrap().parser.screen_mut().set_size(cells(height), cells(width));
+        self.seen
+            .0
+            .lock()
+            .unwrap()
+            .parser
+            .screen_mut()
+            .set_size(cells(height), cells(width));
         self.master.resize(pty_size(width, height)).unwrap();
     }
 
-    /// Waits until the screen is as described, and gives its text. Never looks at a picture that is half drawn.
+    /// Waits until the screen is as described, and gives its text. Never looks at a picture that is
+    /// half drawn.
     pub fn until(&self, what: &str, mut holds: impl FnMut(&vt100::Screen) -> bool) -> String {
         let (seen, changed) = &*self.seen;
         let mut seen = seen.lock().unwrap();
@@ -276,7 +318,14 @@ impl Pty {
 
     /// Whether a text is on the screen now.
     pub fn shows(&self, text: &str) -> bool {
-        self.seen.0.lock().unwrap().parser.screen().contents().contains(text)
+        self.seen
+            .0
+            .lock()
+            .unwrap()
+            .parser
+            .screen()
+            .contents()
+            .contains(text)
     }
 
     /// Waits until a text is on the screen, and gives all of it.
@@ -286,7 +335,9 @@ impl Pty {
 
     /// Waits until a text is gone from the screen.
     pub fn until_gone(&self, text: &str) -> String {
-        self.until(&format!("no {text}"), |screen| !screen.contents().contains(text))
+        self.until(&format!("no {text}"), |screen| {
+            !screen.contents().contains(text)
+        })
     }
 
     /// All that was ever written, also what was replaced since.
@@ -300,8 +351,8 @@ impl Pty {
         kill(Pid::from_raw(group), signal).unwrap();
     }
 
-    /// Waits for the end, which must come with this exit code and leave everything as it was found: the terminal's modes,
-    /// main screen, cursor, mouse and colours, and the directories.
+    /// Waits for the end, which must come with this exit code and leave everything as it was found:
+    /// the terminal's modes, main screen, cursor, mouse and colours, and the directories.
     pub fn ends(&mut self, code: u32) {
         let (found, shown) = self.end();
         assert_eq!(found, code, "{shown}");
@@ -309,8 +360,8 @@ impl Pty {
         self.assert_untouched("in the end");
     }
 
-    /// The same where the terminal takes no output until the end: its modes are as before, and soon the directories; what is
-    /// on its screen nobody can change.
+    /// The same where the terminal takes no output until the end: its modes are as before, and soon
+    /// the directories; what is on its screen nobody can change.
     pub fn ends_unread(&mut self, code: u32) {
         let (found, shown) = self.end();
         assert_eq!(found, code, "{shown}");
@@ -318,7 +369,8 @@ impl Pty {
         self.soon_untouched();
     }
 
-    /// Kills it, which it cannot do anything about. Only the directories can be as before then, soon.
+    /// Kills it, which it cannot do anything about. Only the directories can be as before then,
+    /// soon.
     pub fn killed(&mut self) {
         self.signal(Signal::SIGKILL);
         self.end();
@@ -345,24 +397,35 @@ impl Pty {
         });
         self.hold(false);
         let (seen, changed) = &*self.seen;
-        let all_read =
-            changed.wait_timeout_while(seen.lock().unwrap(), DEADLINE, |seen| !seen.ended).unwrap();
+        let all_read = changed
+            .wait_timeout_while(seen.lock().unwrap(), DEADLINE, |seen| !seen.ended)
+            .unwrap();
         assert!(all_read.0.ended, "somebody still holds the terminal");
         drop(all_read);
         (status.unwrap().exit_code(), last())
     }
 
-    /// Fails unless the terminal is as it was found, as it must be in the end and while a shell has it.
+    /// Fails unless the terminal is as it was found, as it must be in the end and while a shell has
+    /// it.
     pub fn assert_given_back(&self) {
         assert_eq!(modes(&*self.master), self.modes_before);
         let seen = self.seen.0.lock().unwrap();
         let screen = seen.parser.screen();
-        assert!(!screen.alternate_screen(), "the alternate screen was not left");
+        assert!(
+            !screen.alternate_screen(),
+            "the alternate screen was not left"
+        );
         assert!(!screen.hide_cursor(), "the cursor stayed hidden");
         // Mouse, paste and keypad; colours and emphasis.
         let fresh = vt100::Parser::default();
-        assert_eq!(screen.input_mode_formatted(), fresh.screen().input_mode_formatted());
-        assert_eq!(screen.attributes_formatted(), fresh.screen().attributes_formatted());
+        assert_eq!(
+            screen.input_mode_formatted(),
+            fresh.screen().input_mode_formatted()
+        );
+        assert_eq!(
+            screen.attributes_formatted(),
+            fresh.screen().attributes_formatted()
+        );
     }
 }
 
@@ -371,7 +434,10 @@ impl Drop for Pty {
         // It has usually ended by itself.
         let _ = self.child.kill();
         held(|| !matches!(self.child.try_wait(), Ok(None)));
-        assert!(self.is_judged || std::thread::panicking(), "a journey ends in `ends`");
+        assert!(
+            self.is_judged || std::thread::panicking(),
+            "a journey ends in `ends`"
+        );
     }
 }
 
@@ -379,7 +445,9 @@ impl Drop for Pty {
 fn peak(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) << 10
+    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<u64>().ok())
+        .unwrap_or(0)
+        << 10
 }
 
 /// A terminal as most people have one, whatever that of the tests is.
@@ -396,7 +464,12 @@ fn modes(master: &(dyn MasterPty + Send)) -> String {
 }
 
 fn pty_size(width: u16, height: u16) -> PtySize {
-    PtySize { rows: height, cols: width, pixel_width: 0, pixel_height: 0 }
+    PtySize {
+        rows: height,
+        cols: width,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
 }
 
 fn cells(count: u16) -> NonZeroU16 {

@@ -13,19 +13,30 @@ use walwise_sys::host::RecordedHost;
 pub const SITUATIONS: [(&str, &str, Option<&str>); 10] = [
     ("quiet", "nvme-plp-pg16", Some("/data/pg")),
     ("at-risk", "loop-over-nobarrier", Some("/data")),
-    ("contradictory", "md-raid1-one-leg-overridden", Some("/data")),
+    (
+        "contradictory",
+        "md-raid1-one-leg-overridden",
+        Some("/data"),
+    ),
     ("unproven", "megaraid-no-tool", Some("/data")),
     ("free-disk", "lab-sata-cache-off", None),
     ("several-targets", "real-loop-xfs", None),
     ("degraded-raid", "raid5-degraded-pg16", Some("/data/pg")),
-    ("container", "docker-overlay-pg16", Some("/var/lib/postgresql/data")),
+    (
+        "container",
+        "docker-overlay-pg16",
+        Some("/var/lib/postgresql/data"),
+    ),
     ("cloud", "ec2-gp3-pg16", Some("/data/pg")),
     ("mysql", "mysql80-binlog-beside", Some("/data/mysql")),
 ];
 
 /// The file of a recorded machine.
 pub fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name).with_extension("host")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/hosts")
+        .join(name)
+        .with_extension("host")
 }
 
 /// The files of all of them, in the order of their names.
@@ -40,7 +51,12 @@ pub fn files() -> Vec<PathBuf> {
 pub fn reports() -> impl Iterator<Item = (PathBuf, Report)> {
     files().into_iter().map(|path| {
         let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
-        let session = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {});
+        let session = Session::look(
+            &host,
+            &Request::default(),
+            RuleSet::builtin(),
+            &mut |_, _| {},
+        );
         (path, session.report())
     })
 }

@@ -11,7 +11,10 @@ pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {
     build(Input {
         facts,
         verdicts: Vec::new(),
-        evaluation: Evaluation { findings, tallies: Vec::new() },
+        evaluation: Evaluation {
+            findings,
+            tallies: Vec::new(),
+        },
         measurements: BTreeMap::new(),
         overrides: BTreeMap::new(),
         wanted: &BTreeMap::new(),

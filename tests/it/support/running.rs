@@ -13,36 +13,48 @@ use nix::unistd::Pid;
 pub use super::deadline::{held, wait_for};
 use super::{loops, walwise};
 
-/// The processes that a process has started and that have not ended; none where it has ended itself.
+/// The processes that a process has started and that have not ended; none where it has ended
+/// itself.
 pub fn children(of: impl Display) -> BTreeSet<String> {
     let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
     children.split_whitespace().map(str::to_owned).collect()
 }
 
-/// A process of ours, killed when it is dropped before its end. It writes to files, so that it never waits for us and
-/// nothing that it leaves behind keeps us waiting.
+/// A process of ours, killed when it is dropped before its end. It writes to files, so that it
+/// never waits for us and nothing that it leaves behind keeps us waiting.
 pub struct Running {
     child: Child,
     outputs: tempfile::TempDir,
 }
 
 impl Running {
-    /// Starts the program with these arguments. It ignores no signal, as it would that of a test run in the background.
+    /// Starts the program with these arguments. It ignores no signal, as it would that of a test
+    /// run in the background.
     pub fn walwise<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Self {
         let mut command = Command::new("env");
-        Self::start(command.arg("--default-signal").arg(walwise().get_program()).args(arguments))
+        Self::start(
+            command
+                .arg("--default-signal")
+                .arg(walwise().get_program())
+                .args(arguments),
+        )
     }
 
     /// Starts any command.
     pub fn start(command: &mut Command) -> Self {
         let outputs = tempfile::tempdir().unwrap();
         let file = |name| Stdio::from(fs::File::create(outputs.path().join(name)).unwrap());
-        let child = command.stdin(Stdio::null()).stdout(file("out")).stderr(file("err")).spawn().unwrap();
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(file("out"))
+            .stderr(file("err"))
+            .spawn()
+            .unwrap();
         Self { child, outputs }
     }
 
-    /// Waits until there is a file in its scratch directory below a directory, which means that a probe runs; gives the
-    /// scratch directory.
+    /// Waits until there is a file in its scratch directory below a directory, which means that a
+    /// probe runs; gives the scratch directory.
     pub fn probing(&mut self, below: &Path) -> PathBuf {
         let mut dirs = Vec::new();
         let mut ended = None;
@@ -52,7 +64,12 @@ impl Running {
             ended = self.child.try_wait().unwrap();
             ended.is_some() || !dirs.is_empty()
         });
-        dirs.pop().unwrap_or_else(|| panic!("it ended before it probed: {:?}", self.output(ended.unwrap())))
+        dirs.pop().unwrap_or_else(|| {
+            panic!(
+                "it ended before it probed: {:?}",
+                self.output(ended.unwrap())
+            )
+        })
     }
 
     /// Waits until it has a child, or has ended.
@@ -85,7 +102,11 @@ impl Running {
 
     fn output(&self, status: ExitStatus) -> Output {
         let read = |name| fs::read(self.outputs.path().join(name)).unwrap();
-        Output { status, stdout: read("out"), stderr: read("err") }
+        Output {
+            status,
+            stdout: read("out"),
+            stderr: read("err"),
+        }
     }
 }
 

@@ -17,7 +17,10 @@ type Entry = (u32, u32, u32, Vec<u8>);
 impl Untouched {
     /// As it is now.
     pub fn now(root: &Path) -> Self {
-        Self { root: root.to_owned(), before: all_in(root) }
+        Self {
+            root: root.to_owned(),
+            before: all_in(root),
+        }
     }
 
     /// Accepts the present contents of a file as requested.
@@ -31,8 +34,10 @@ impl Untouched {
     pub fn differences(&self) -> Vec<PathBuf> {
         let now = all_in(&self.root);
         let names = self.before.keys().chain(now.keys());
-        let mut differ: Vec<PathBuf> =
-            names.filter(|name| self.before.get(*name) != now.get(*name)).cloned().collect();
+        let mut differ: Vec<PathBuf> = names
+            .filter(|name| self.before.get(*name) != now.get(*name))
+            .cloned()
+            .collect();
         differ.sort();
         differ.dedup();
         differ
@@ -44,7 +49,9 @@ fn all_in(directory: &Path) -> BTreeMap<PathBuf, Entry> {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         // What is being written may be gone again.
-        let Ok(found) = fs::symlink_metadata(&path) else { continue };
+        let Ok(found) = fs::symlink_metadata(&path) else {
+            continue;
+        };
         if found.is_dir() {
             all.extend(all_in(&path));
         }

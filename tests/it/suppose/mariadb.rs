@@ -1,4 +1,5 @@
-//! Settings of a running MariaDB: assumed, written or set, and read, each on top of the previous ones.
+//! Settings of a running MariaDB: assumed, written or set, and read, each on top of the previous
+//! ones.
 
 use super::Came::{self, Equal, Refused};
 use super::{Before, hold};
@@ -10,22 +11,48 @@ const LINES: &str = "[mysqld]\nlog-bin = bin\n";
 /// The assumptions, the lines that make them true after a restart, and the expected result.
 const ROWS: &[(&[&str], &str, Came)] = &[
     // A server that starts with 2 buffers the log.
-    (&["innodb_flush_log_at_trx_commit=0"], "innodb_flush_log_at_trx_commit = 0", Equal),
     (
-        &["innodb_flush_log_at_trx_commit=2", "innodb_log_file_buffering=on"],
+        &["innodb_flush_log_at_trx_commit=0"],
+        "innodb_flush_log_at_trx_commit = 0",
+        Equal,
+    ),
+    (
+        &[
+            "innodb_flush_log_at_trx_commit=2",
+            "innodb_log_file_buffering=on",
+        ],
         "innodb_flush_log_at_trx_commit = 2",
         Equal,
     ),
     (
-        &["innodb_flush_log_at_trx_commit=1", "innodb_log_file_buffering=off"],
+        &[
+            "innodb_flush_log_at_trx_commit=1",
+            "innodb_log_file_buffering=off",
+        ],
         "innodb_flush_log_at_trx_commit = 1",
         Equal,
     ),
     (&["sync_binlog=1"], "sync_binlog = 1", Equal),
-    (&["innodb_flush_neighbors=0"], "innodb_flush_neighbors = 0", Equal),
-    (&["innodb_use_native_aio=off"], "innodb_use_native_aio = OFF", Equal),
-    (&["innodb_checksum_algorithm=crc32"], "innodb_checksum_algorithm = crc32", Equal),
-    (&["innodb_io_capacity=400", "innodb_io_capacity_max=2000"], "innodb_io_capacity = 400", Equal),
+    (
+        &["innodb_flush_neighbors=0"],
+        "innodb_flush_neighbors = 0",
+        Equal,
+    ),
+    (
+        &["innodb_use_native_aio=off"],
+        "innodb_use_native_aio = OFF",
+        Equal,
+    ),
+    (
+        &["innodb_checksum_algorithm=crc32"],
+        "innodb_checksum_algorithm = crc32",
+        Equal,
+    ),
+    (
+        &["innodb_io_capacity=400", "innodb_io_capacity_max=2000"],
+        "innodb_io_capacity = 400",
+        Equal,
+    ),
     (&["log_bin=off"], "skip-log-bin", Refused),
 ];
 

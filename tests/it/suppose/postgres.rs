@@ -1,5 +1,5 @@
-//! Settings of a running PostgreSQL: assumed, set with ALTER SYSTEM, and read after a restart, each on top of the
-//! previous ones.
+//! Settings of a running PostgreSQL: assumed, set with ALTER SYSTEM, and read after a restart, each
+//! on top of the previous ones.
 
 use super::Came::{self, Equal, Refused};
 use super::{Before, hold};
@@ -8,22 +8,77 @@ use crate::support::postgres::Cluster;
 /// The fact, its assumed value, the statement that makes it true, and the expected result.
 const ROWS: &[(&str, &str, &str, Came)] = &[
     ("pg.fsync", "on", "fsync = on", Equal),
-    ("pg.full_page_writes", "off", "full_page_writes = off", Equal),
-    ("pg.synchronous_commit", "off", "synchronous_commit = off", Equal),
-    ("pg.synchronous_commit", "remote_write", "synchronous_commit = remote_write", Equal),
-    ("pg.wal_sync_method", "open_datasync", "wal_sync_method = open_datasync", Equal),
+    (
+        "pg.full_page_writes",
+        "off",
+        "full_page_writes = off",
+        Equal,
+    ),
+    (
+        "pg.synchronous_commit",
+        "off",
+        "synchronous_commit = off",
+        Equal,
+    ),
+    (
+        "pg.synchronous_commit",
+        "remote_write",
+        "synchronous_commit = remote_write",
+        Equal,
+    ),
+    (
+        "pg.wal_sync_method",
+        "open_datasync",
+        "wal_sync_method = open_datasync",
+        Equal,
+    ),
     ("pg.wal_init_zero", "off", "wal_init_zero = off", Equal),
     ("pg.wal_recycle", "off", "wal_recycle = off", Equal),
     ("pg.max_wal_size", "2 GiB", "max_wal_size = '2GB'", Equal),
-    ("pg.min_wal_size", "160 MiB", "min_wal_size = '160MB'", Equal),
-    ("pg.checkpoint_timeout", "600000000", "checkpoint_timeout = '10min'", Equal),
+    (
+        "pg.min_wal_size",
+        "160 MiB",
+        "min_wal_size = '160MB'",
+        Equal,
+    ),
+    (
+        "pg.checkpoint_timeout",
+        "600000000",
+        "checkpoint_timeout = '10min'",
+        Equal,
+    ),
     ("pg.commit_delay", "100", "commit_delay = 100", Equal),
     ("pg.data_sync_retry", "on", "data_sync_retry = on", Equal),
-    ("pg.wal_compression", "pglz", "wal_compression = pglz", Equal),
-    ("pg.checkpoint_completion_target", "0.5", "checkpoint_completion_target = 0.5", Equal),
-    ("pg.checkpoint_flush_after", "0", "checkpoint_flush_after = 0", Equal),
-    ("pg.random_page_cost", "1.1", "random_page_cost = 1.1", Equal),
-    ("pg.recovery_init_sync_method", "syncfs", "recovery_init_sync_method = syncfs", Equal),
+    (
+        "pg.wal_compression",
+        "pglz",
+        "wal_compression = pglz",
+        Equal,
+    ),
+    (
+        "pg.checkpoint_completion_target",
+        "0.5",
+        "checkpoint_completion_target = 0.5",
+        Equal,
+    ),
+    (
+        "pg.checkpoint_flush_after",
+        "0",
+        "checkpoint_flush_after = 0",
+        Equal,
+    ),
+    (
+        "pg.random_page_cost",
+        "1.1",
+        "random_page_cost = 1.1",
+        Equal,
+    ),
+    (
+        "pg.recovery_init_sync_method",
+        "syncfs",
+        "recovery_init_sync_method = syncfs",
+        Equal,
+    ),
     ("pg.wal_room", "1", "max_wal_size = '4GB'", Refused),
 ];
 
@@ -37,7 +92,10 @@ fn settings_of_postgres() {
         for counters in ["wal", "bgwriter"] {
             cluster.sql(&format!("SELECT pg_stat_reset_shared('{counters}')"));
         }
-        let before = Before::of(&cluster.data, &[&cluster.path("data"), &cluster.path("wal")]);
+        let before = Before::of(
+            &cluster.data,
+            &[&cluster.path("data"), &cluster.path("wal")],
+        );
         let assumed = format!("{fact}@{}={value}", cluster.path("data"));
         let came = hold(fact, &before, &[assumed], || {
             cluster.sql(&format!("ALTER SYSTEM SET {set}"));

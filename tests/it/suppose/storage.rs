@@ -1,4 +1,5 @@
-//! Mount options of ext4, XFS and btrfs, the journal mode, access, and values written to the queue of a loop device.
+//! Mount options of ext4, XFS and btrfs, the journal mode, access, and values written to the queue
+//! of a loop device.
 
 use std::fs;
 
@@ -15,22 +16,61 @@ use Came::{Equal, Refused};
 /// `M` is the mount. Each is remounted with the options.
 const EXT4: &[Row] = &[
     (&["mount.super_options@M=rw,nobarrier"], "nobarrier", Equal),
-    (&["mount.super_options@M=rw,nodioread_nolock,nodelalloc,data=journal"], "data=journal", Equal),
-    (&["mount.super_options@M=rw,data=writeback"], "data=writeback", Equal),
-    (&["mount.super_options@M=rw,nobarrier,data=writeback"], "nobarrier,data=writeback", Equal),
+    (
+        &["mount.super_options@M=rw,nodioread_nolock,nodelalloc,data=journal"],
+        "data=journal",
+        Equal,
+    ),
+    (
+        &["mount.super_options@M=rw,data=writeback"],
+        "data=writeback",
+        Equal,
+    ),
+    (
+        &["mount.super_options@M=rw,nobarrier,data=writeback"],
+        "nobarrier,data=writeback",
+        Equal,
+    ),
     (&["mount.super_options@M=rw,discard"], "discard", Equal),
     (&["mount.super_options@M=rw,commit=60"], "commit=60", Equal),
-    (&["mount.super_options@M=rw,errors=remount-ro"], "errors=remount-ro", Equal),
-    (&["mount.super_options@M=rw,nodelalloc"], "nodelalloc", Equal),
-    (&["mount.super_options@M=rw,noauto_da_alloc"], "noauto_da_alloc", Equal),
-    (&["mount.super_options@M=rw,nojournal_checksum"], "nojournal_checksum", Equal),
+    (
+        &["mount.super_options@M=rw,errors=remount-ro"],
+        "errors=remount-ro",
+        Equal,
+    ),
+    (
+        &["mount.super_options@M=rw,nodelalloc"],
+        "nodelalloc",
+        Equal,
+    ),
+    (
+        &["mount.super_options@M=rw,noauto_da_alloc"],
+        "noauto_da_alloc",
+        Equal,
+    ),
+    (
+        &["mount.super_options@M=rw,nojournal_checksum"],
+        "nojournal_checksum",
+        Equal,
+    ),
     (&["mount.super_options@M=rw,stripe=64"], "stripe=64", Equal),
     (&["mount.super_options@M=rw,lazytime"], "lazytime", Equal),
     (&["mount.super_options@M=rw,sync"], "sync", Equal),
     (&["mount.options@M=rw,noatime"], "noatime", Equal),
     (&["mount.options@M=rw"], "strictatime", Equal),
-    (&["mount.options@M=rw,nosuid,nodev,noexec,relatime"], "nosuid,nodev,noexec", Equal),
-    (&["mount.options@M=rw,noatime", "mount.super_options@M=rw,nobarrier"], "noatime,nobarrier", Equal),
+    (
+        &["mount.options@M=rw,nosuid,nodev,noexec,relatime"],
+        "nosuid,nodev,noexec",
+        Equal,
+    ),
+    (
+        &[
+            "mount.options@M=rw,noatime",
+            "mount.super_options@M=rw,nobarrier",
+        ],
+        "noatime,nobarrier",
+        Equal,
+    ),
     (&["mount.barrier@M=off"], "nobarrier", Refused),
     (&["ext4.data@M=journal"], "data=journal", Refused),
     (&["ext4.options@M=rw,nobarrier"], "nobarrier", Refused),
@@ -38,7 +78,8 @@ const EXT4: &[Row] = &[
     (&["mount.atime@M=noatime"], "noatime", Refused),
 ];
 
-/// `S` is what the kernel prints among the mounts, which for these two file systems is all there is.
+/// `S` is what the kernel prints among the mounts, which for these two file systems is all there
+/// is.
 const XFS: &[Row] = &[
     (&["mount.super_options@M=S"], "ro", Equal),
     (&["mount.super_options@M=S"], "discard", Equal),
@@ -63,12 +104,19 @@ fn rows(made: &Mounted, rows: &[Row]) {
     let again = |options: &str| {
         unmount(&made.point);
         made.disk.wait_until_free();
-        let options = if options.is_empty() { "defaults" } else { options };
+        let options = if options.is_empty() {
+            "defaults"
+        } else {
+            options
+        };
         run("mount", &["-o", options, &made.disk.device, made.path()]);
     };
     let printed = || {
         let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
-        let line = table.lines().rfind(|line| line.split(' ').nth(4) == Some(made.path())).unwrap();
+        let line = table
+            .lines()
+            .rfind(|line| line.split(' ').nth(4) == Some(made.path()))
+            .unwrap();
         line.rsplit(' ').next().unwrap().to_owned()
     };
     let before = Before::of(&made.point, &[made.path(), made.disk.name()]);
@@ -81,7 +129,8 @@ fn rows(made: &Mounted, rows: &[Row]) {
         }
         let filled = |one: &&str| {
             let one = one.replace("@M=", &format!("@{}=", made.path()));
-            one.strip_suffix("=S").map_or(one.clone(), |key| format!("{key}={shows}"))
+            one.strip_suffix("=S")
+                .map_or(one.clone(), |key| format!("{key}={shows}"))
         };
         let assumed: Vec<String> = assumed.iter().map(filled).collect();
         let came = hold(options, &before, &assumed, || again(options));
@@ -108,7 +157,8 @@ fn options_of_btrfs() {
     rows(&loops::btrfs(""), BTRFS);
 }
 
-/// The way back, and every mount of the superblock: options of it are shared, access to a mount is its own.
+/// The way back, and every mount of the superblock: options of it are shared, access to a mount is
+/// its own.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn every_mount_of_a_superblock_follows_and_back_again() {
@@ -118,24 +168,46 @@ fn every_mount_of_a_superblock_follows_and_back_again() {
     let (first, second) = (made.path(), bound.0.to_str().unwrap());
     let now = Before::of(&made.point, &[made.path(), made.disk.name()]);
     let back = format!("mount.super_options@{first}=rw,commit=30");
-    assert_eq!(hold("barrier", &now, &[back], || made.remount("barrier")), Equal);
+    assert_eq!(
+        hold("barrier", &now, &[back], || made.remount("barrier")),
+        Equal
+    );
     let facts = |assumed: &[&str]| {
         let assume = assumed.iter().flat_map(|one| ["--assume", one]);
-        let output = walwise().args(["facts", "mount."]).args(assume).output_in_time();
+        let output = walwise()
+            .args(["facts", "mount."])
+            .args(assume)
+            .output_in_time();
         assert_eq!(stderr(&output), "");
         stdout(&output)
     };
     let of_second = |page: &str, name: &str| {
-        let behind = page.split(second).nth(1).unwrap_or_else(|| panic!("no {second}: {page}")).to_owned();
-        behind.lines().find(|line| line.contains(name)).unwrap().to_owned()
+        let behind = page
+            .split(second)
+            .nth(1)
+            .unwrap_or_else(|| panic!("no {second}: {page}"))
+            .to_owned();
+        behind
+            .lines()
+            .find(|line| line.contains(name))
+            .unwrap()
+            .to_owned()
     };
-    let supposed = facts(&[&format!("mount.super_options@{first}=rw,nobarrier,commit=30")]);
-    assert!(of_second(&supposed, "mount.barrier").contains("off"), "{supposed}");
-    let bound_read_only =
-        [format!("mount.options@{first}=ro,relatime"), format!("mount.super_options@{first}=rw,commit=30")];
+    let supposed = facts(&[&format!(
+        "mount.super_options@{first}=rw,nobarrier,commit=30"
+    )]);
+    assert!(
+        of_second(&supposed, "mount.barrier").contains("off"),
+        "{supposed}"
+    );
+    let bound_read_only = [
+        format!("mount.options@{first}=ro,relatime"),
+        format!("mount.super_options@{first}=rw,commit=30"),
+    ];
     let now = Before::of(&made.point, &[made.path(), made.disk.name()]);
-    let came =
-        hold("bind,ro", &now, &bound_read_only, || run("mount", &["-o", "remount,bind,ro", first]).clear());
+    let came = hold("bind,ro", &now, &bound_read_only, || {
+        run("mount", &["-o", "remount,bind,ro", first]).clear();
+    });
     assert_eq!(came, Equal);
 }
 
@@ -155,13 +227,34 @@ fn what_is_written_to_a_queue() {
     let turns = shows("rotational");
     let other = if turns == "1" { "0" } else { "1" };
     let rows = [
-        ("device.write_cache", "write_cache", "write back", "write through", "write through"),
-        ("device.scheduler", "scheduler", "none", "mq-deadline", "mq-deadline"),
-        ("device.rotational", "rotational", &turns, other, if other == "1" { "true" } else { "false" }),
+        (
+            "device.write_cache",
+            "write_cache",
+            "write back",
+            "write through",
+            "write through",
+        ),
+        (
+            "device.scheduler",
+            "scheduler",
+            "none",
+            "mq-deadline",
+            "mq-deadline",
+        ),
+        (
+            "device.rotational",
+            "rotational",
+            &turns,
+            other,
+            if other == "1" { "true" } else { "false" },
+        ),
     ];
     for (fact, attribute, old, new, assumed) in rows {
         let assumed = format!("{fact}@{disk}={assumed}");
-        assert_eq!(hold(fact, &before, &[assumed], || queue(attribute, new)), Equal);
+        assert_eq!(
+            hold(fact, &before, &[assumed], || queue(attribute, new)),
+            Equal
+        );
         queue(attribute, old);
     }
     let both = [

@@ -1,5 +1,5 @@
-//! The age of what walwise knows: what nobody has compared with a source, what was compared long ago, and what was
-//! compared before a product that its stamp names had another release.
+//! The age of what walwise knows: what nobody has compared with a source, what was compared long
+//! ago, and what was compared before a product that its stamp names had another release.
 
 use jiff::civil::Date;
 
@@ -20,7 +20,11 @@ pub struct Due<'e> {
 
 impl<'e> Due<'e> {
     /// What is due of these, where a check before `oldest` is too old.
-    pub fn new(entries: &'e [KnowledgeEntry], releases: &'e [ProductRelease], oldest: Date) -> Self {
+    pub fn new(
+        entries: &'e [KnowledgeEntry],
+        releases: &'e [ProductRelease],
+        oldest: Date,
+    ) -> Self {
         let mut due = Self::default();
         for entry in entries {
             match &entry.checked {
@@ -29,10 +33,16 @@ impl<'e> Due<'e> {
                     if *day < oldest {
                         due.old.push(entry);
                     }
-                    let named = releases.iter().filter(|release| names(source, release.of.word()));
-                    let later = named.filter(|release| release.released.is_some_and(|out| out > *day));
-                    due.overtaken
-                        .extend(later.max_by_key(|release| release.released).map(|one| (entry, one)));
+                    let named = releases
+                        .iter()
+                        .filter(|release| names(source, release.of.word()));
+                    let later =
+                        named.filter(|release| release.released.is_some_and(|out| out > *day));
+                    due.overtaken.extend(
+                        later
+                            .max_by_key(|release| release.released)
+                            .map(|one| (entry, one)),
+                    );
                 }
             }
         }
@@ -62,11 +72,21 @@ mod tests {
                     [[rule]]\nid = \"a.d\"\nchecked = \"2026-11-18 against PostgreSQL 18\"\n";
         let found = entries([("f.toml", text)]).unwrap();
         let due = Due::new(&found, releases(), date(2026, 1, 1));
-        let ids =
-            |list: Vec<&KnowledgeEntry>| list.iter().map(|one| one.names[0].clone()).collect::<Vec<_>>();
+        let ids = |list: Vec<&KnowledgeEntry>| {
+            list.iter()
+                .map(|one| one.names[0].clone())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(ids(due.unverified), ["a.a"]);
         assert_eq!(ids(due.old), ["a.b"]);
-        assert_eq!(ids(due.overtaken.iter().map(|(one, _)| *one).collect()), ["a.b", "a.d"]);
-        assert!(due.overtaken.iter().all(|(_, release)| release.version == "19"));
+        assert_eq!(
+            ids(due.overtaken.iter().map(|(one, _)| *one).collect()),
+            ["a.b", "a.d"]
+        );
+        assert!(
+            due.overtaken
+                .iter()
+                .all(|(_, release)| release.version == "19")
+        );
     }
 }

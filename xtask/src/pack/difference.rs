@@ -1,6 +1,7 @@
 //! What differs between two packs, entry by entry and field by field.
 //!
-//! Order, comments and the place of an entry make no difference; stamps do not either, since they change no judgement.
+//! Order, comments and the place of an entry make no difference; stamps do not either, since they
+//! change no judgement.
 
 use std::collections::BTreeMap;
 
@@ -47,8 +48,14 @@ pub fn difference<'e>(
     for (kind, name) in names {
         let before = old.get(&(kind, name)).unwrap_or(&nothing);
         let after = new.get(&(kind, name)).unwrap_or(&nothing);
-        let gone: Vec<_> = before.iter().filter(|fields| !after.contains(fields)).collect();
-        let come: Vec<_> = after.iter().filter(|fields| !before.contains(fields)).collect();
+        let gone: Vec<_> = before
+            .iter()
+            .filter(|fields| !after.contains(fields))
+            .collect();
+        let come: Vec<_> = after
+            .iter()
+            .filter(|fields| !before.contains(fields))
+            .collect();
         for at in 0..gone.len().max(come.len()) {
             let change = match (gone.get(at), come.get(at)) {
                 (Some(old), Some(new)) => EntryChange::Changed(fields(old, new)),
@@ -70,7 +77,10 @@ fn by_name(entries: &[KnowledgeEntry]) -> EntriesByName<'_> {
         let names = entry.names.iter().map(String::as_str);
         let nameless = entry.names.is_empty().then_some(NAMELESS);
         for name in names.chain(nameless) {
-            found.entry((&entry.kind, name)).or_default().push(&entry.fields);
+            found
+                .entry((&entry.kind, name))
+                .or_default()
+                .push(&entry.fields);
         }
     }
     found
@@ -80,10 +90,16 @@ fn fields(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> Vec<F
     let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
     names.sort_unstable();
     names.dedup();
-    let differing = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
+    let differing = names
+        .into_iter()
+        .filter(|name| old.get(*name) != new.get(*name));
     let told = |value: Option<&Value>| value.map(plain);
     differing
-        .map(|name| FieldChange { name: name.clone(), old: told(old.get(name)), new: told(new.get(name)) })
+        .map(|name| FieldChange {
+            name: name.clone(),
+            old: told(old.get(name)),
+            new: told(new.get(name)),
+        })
         .collect()
 }
 
@@ -98,7 +114,10 @@ mod tests {
                    [[options]]\nof = [\"xfs\"]\nnames = [\"x\", \"y\"]\nsource = \"s\"\n";
         let new = "# moved\n[[options]]\nof = [\"xfs\"]\nnames = [\"y\"]\nsource = \"s\"\n[[rule]]\nid = \"a.c\"\n\
                    [[rule]]\nid = \"a.a\"\nlevel = \"warning\"\nchecked = \"2026-11-23 against mount(8)\"\n";
-        let (old, new) = (entries([("old", old)]).unwrap(), entries([("new", new)]).unwrap());
+        let (old, new) = (
+            entries([("old", old)]).unwrap(),
+            entries([("new", new)]).unwrap(),
+        );
         let level = FieldChange {
             name: "level".to_owned(),
             old: Some("advice".to_owned()),
@@ -119,7 +138,8 @@ mod tests {
     /// The undone words of one option can stand in several rows.
     #[test]
     fn rows_of_one_name_are_compared_as_a_set() {
-        let row = |by: &str| format!("[[undone]]\nof = [\"vfs\"]\nwords = [\"ro\"]\nby = [\"{by}\"]\n");
+        let row =
+            |by: &str| format!("[[undone]]\nof = [\"vfs\"]\nwords = [\"ro\"]\nby = [\"{by}\"]\n");
         let found = |text: String| entries([("f", text.as_str())]).unwrap();
         let (one, other) = (found(row("a") + &row("b")), found(row("b") + &row("a")));
         assert!(difference(&one, &other).is_empty());
@@ -133,7 +153,11 @@ mod tests {
     /// A rule that lost its id is a difference, too.
     #[test]
     fn an_entry_without_a_name_is_compared() {
-        let [one, none] = ["[[rule]]\nlevel = \"advice\"\n", ""].map(|text| entries([("f", text)]).unwrap());
-        assert_eq!(difference(&one, &none), [("rule", NAMELESS, EntryChange::Removed)]);
+        let [one, none] =
+            ["[[rule]]\nlevel = \"advice\"\n", ""].map(|text| entries([("f", text)]).unwrap());
+        assert_eq!(
+            difference(&one, &none),
+            [("rule", NAMELESS, EntryChange::Removed)]
+        );
     }
 }

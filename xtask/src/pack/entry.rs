@@ -1,8 +1,8 @@
-//! The entries of rule files and tables as plain fields, whatever they mean: what the age of the pack and the difference
-//! between two packs are told of.
+//! The entries of rule files and tables as plain fields, whatever they mean: what the age of the
+//! pack and the difference between two packs are told of.
 //!
-//! An entry of several names, such as a row with ten mount options, is one thing in a file and ten in a comparison, since
-//! moving a name to another row changes nothing about the others.
+//! An entry of several names, such as a row with ten mount options, is one thing in a file and ten
+//! in a comparison, since moving a name to another row changes nothing about the others.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,10 @@ fn of_file(file: &str, text: &str) -> Result<Vec<KnowledgeEntry>, String> {
     let mut found = Vec::new();
     for (kind, rows) in document.get_ref() {
         let kind = kind.get_ref();
-        let rows = rows.get_ref().as_array().ok_or_else(|| format!("{file}: write [[{kind}]]"))?;
+        let rows = rows
+            .get_ref()
+            .as_array()
+            .ok_or_else(|| format!("{file}: write [[{kind}]]"))?;
         for row in rows {
             let read = BTreeMap::<String, Value>::deserialize(ValueDeserializer::from(row.clone()));
             let fields = read.map_err(|error| format!("{file}: {}", error.message()))?;
@@ -63,21 +66,45 @@ fn of_file(file: &str, text: &str) -> Result<Vec<KnowledgeEntry>, String> {
     Ok(found)
 }
 
-fn entry(file: &str, line: usize, kind: &str, mut fields: BTreeMap<String, Value>) -> KnowledgeEntry {
+fn entry(
+    file: &str,
+    line: usize,
+    kind: &str,
+    mut fields: BTreeMap<String, Value>,
+) -> KnowledgeEntry {
     let stamp = fields.remove(CHECKED);
-    let stamp = stamp.as_ref().and_then(Value::as_str).map(SourceCheck::parse);
-    let checked = stamp.and_then(Result::ok).unwrap_or(SourceCheck::Unverified);
-    let owners = fields.remove(OWNER).map(|value| texts(&value)).unwrap_or_default();
+    let stamp = stamp
+        .as_ref()
+        .and_then(Value::as_str)
+        .map(SourceCheck::parse);
+    let checked = stamp
+        .and_then(Result::ok)
+        .unwrap_or(SourceCheck::Unverified);
+    let owners = fields
+        .remove(OWNER)
+        .map(|value| texts(&value))
+        .unwrap_or_default();
     let naming = NAMING.iter().find(|name| fields.contains_key(**name));
-    let own = naming.and_then(|name| fields.remove(*name)).map(|value| texts(&value)).unwrap_or_default();
+    let own = naming
+        .and_then(|name| fields.remove(*name))
+        .map(|value| texts(&value))
+        .unwrap_or_default();
     let names = match (owners.is_empty(), own.is_empty()) {
         (true, _) => own,
         (false, true) => owners,
-        (false, false) => {
-            owners.iter().flat_map(|of| own.iter().map(move |name| format!("{of} {name}"))).collect()
-        }
+        (false, false) => owners
+            .iter()
+            .flat_map(|of| own.iter().map(move |name| format!("{of} {name}")))
+            .collect(),
     };
-    KnowledgeEntry { file: file.to_owned(), line, kind: kind.to_owned(), names, checked, fields }
+    KnowledgeEntry {
+        file: file.to_owned(),
+        line,
+        kind: kind.to_owned(),
+        names,
+        checked,
+        fields,
+    }
 }
 
 /// The texts of a value: itself, its items, or `KEY = VALUE` of a table.
@@ -85,14 +112,21 @@ fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],
         Value::Array(items) => items.iter().flat_map(texts).collect(),
-        Value::Table(table) => table.iter().map(|(key, value)| format!("{key} = {}", plain(value))).collect(),
-        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => vec![plain(value)],
+        Value::Table(table) => table
+            .iter()
+            .map(|(key, value)| format!("{key} = {}", plain(value)))
+            .collect(),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => {
+            vec![plain(value)]
+        }
     }
 }
 
 /// A value in one line, texts without their quotes.
 pub fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -104,11 +138,16 @@ mod tests {
         let text = "# first\n[[options]]\nof = [\"ext4\", \"xfs\"]\nnames = [\"a\", \"b\"]\nsource = \"s\"\n\
                     checked = \"2026-11-23 against mount(8)\"\n\n[[rule]]\nid = \"x.y\"\nchecked = \"unverified\"\n";
         let found = entries([("f.toml", text)]).unwrap();
-        let told: Vec<_> =
-            found.iter().map(|one| (one.line, one.kind.as_str(), one.names.join(", "))).collect();
+        let told: Vec<_> = found
+            .iter()
+            .map(|one| (one.line, one.kind.as_str(), one.names.join(", ")))
+            .collect();
         assert_eq!(
             told,
-            [(2, "options", "ext4 a, ext4 b, xfs a, xfs b".to_owned()), (8, "rule", "x.y".to_owned())]
+            [
+                (2, "options", "ext4 a, ext4 b, xfs a, xfs b".to_owned()),
+                (8, "rule", "x.y".to_owned())
+            ]
         );
         assert_eq!(found[0].checked.to_string(), "2026-11-23 against mount(8)");
         assert_eq!(found[0].fields.keys().collect::<Vec<_>>(), ["source"]);
@@ -117,8 +156,16 @@ mod tests {
     /// What is left out of a comparison would count as no difference.
     #[test]
     fn what_is_no_row_is_a_mistake() {
-        for text in ["[rule]\nid = \"a.b\"\n", "rule = 1\n", "rule = [1]\n", "[[rule]\n"] {
-            assert!(entries([("f.toml", text)]).is_err_and(|why| why.starts_with("f.toml: ")), "{text}");
+        for text in [
+            "[rule]\nid = \"a.b\"\n",
+            "rule = 1\n",
+            "rule = [1]\n",
+            "[[rule]\n",
+        ] {
+            assert!(
+                entries([("f.toml", text)]).is_err_and(|why| why.starts_with("f.toml: ")),
+                "{text}"
+            );
         }
     }
 }

@@ -1,8 +1,9 @@
-//! The host as the owner of a server's files sees it: questions about files are asked as that user, all others as
-//! ourselves.
+//! The host as the owner of a server's files sees it: questions about files are asked as that user,
+//! all others as ourselves.
 //!
-//! The user is settled before anything is read: the user of a process, or the owner of a directory. A path owned by
-//! root is read as a user without any rights, so a link there reveals only what everybody can see.
+//! The user is settled before anything is read: the user of a process, or the owner of a directory.
+//! A path owned by root is read as a user without any rights, so a link there reveals only what
+//! everybody can see.
 
 use std::path::Path;
 
@@ -25,10 +26,13 @@ impl<'a> Behalf<'a> {
         Self { host, uid }
     }
 
-    /// The host as the owner of the path's target sees it, or as nobody where the owner is root or the target does not
-    /// exist.
+    /// The host as the owner of the path's target sees it, or as nobody where the owner is root or
+    /// the target does not exist.
     pub fn of_owner(host: &'a dyn Host, path: &Path) -> Self {
-        let owner = host.stat(path).ok().and_then(|stat| u32::try_from(stat.uid).ok());
+        let owner = host
+            .stat(path)
+            .ok()
+            .and_then(|stat| u32::try_from(stat.uid).ok());
         Self::new(host, owner.filter(|uid| *uid != 0).unwrap_or(NOBODY))
     }
 }
@@ -36,9 +40,9 @@ impl<'a> Behalf<'a> {
 /// Whether a question is about a user's files rather than about what the kernel reports.
 fn leads_to_files(question: &Question) -> bool {
     match question {
-        Question::PgSettings(_) | Question::MysqlSettings(_) | Question::Run(Tool::PgControldata(_), _) => {
-            true
-        }
+        Question::PgSettings(_)
+        | Question::MysqlSettings(_)
+        | Question::Run(Tool::PgControldata(_), _) => true,
         Question::Read(path)
         | Question::List(path)
         | Question::Empty(path)
@@ -70,7 +74,8 @@ fn leads_to_files(question: &Question) -> bool {
 impl Host for Behalf<'_> {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
         if leads_to_files(question) {
-            self.host.ask(&Question::As(self.uid, Box::new(question.clone())))
+            self.host
+                .ask(&Question::As(self.uid, Box::new(question.clone())))
         } else {
             self.host.ask(question)
         }

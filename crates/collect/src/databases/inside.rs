@@ -1,10 +1,10 @@
-//! A process in another mount name space, such as a server in a container: its files are read through its root, and its
-//! directories are mapped to paths here.
+//! A process in another mount name space, such as a server in a container: its files are read
+//! through its root, and its directories are mapped to paths here.
 //!
-//! Paths are followed link by link from the process' own root, because an absolute link in a container starts at that
-//! root. The path here is derived from both mount tables (device, root and mount point), then proven: both names must
-//! be the same device and inode. Systemd services often have a mount name space of their own too, in which nearly every
-//! path is the same as here.
+//! Paths are followed link by link from the process' own root, because an absolute link in a
+//! container starts at that root. The path here is derived from both mount tables (device, root and
+//! mount point), then proven: both names must be the same device and inode. Systemd services often
+//! have a mount name space of their own too, in which nearly every path is the same as here.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -46,10 +46,20 @@ impl<'a> Inside<'a> {
         let table = mountinfo::read(ours, Path::new("/proc/self/mountinfo"));
         let entries = table.unwrap_or_default().entries;
         let in_sight = sight::in_sight(&entries);
-        let here = entries.into_iter().zip(in_sight).filter(|(_, visible)| *visible);
+        let here = entries
+            .into_iter()
+            .zip(in_sight)
+            .filter(|(_, visible)| *visible);
         let here = here.map(|(entry, _)| (entry.devno, path_of(entry.root), path_of(entry.point)));
         let root = PathBuf::from(format!("/proc/{pid}/root"));
-        Some(Self { host, ours, pid, root, here: here.collect(), theirs: OnceLock::new() })
+        Some(Self {
+            host,
+            ours,
+            pid,
+            root,
+            here: here.collect(),
+            theirs: OnceLock::new(),
+        })
     }
 
     /// The path as the process names it, without links.
@@ -76,7 +86,9 @@ impl<'a> Inside<'a> {
                     }
                 }
                 // No link, or nothing: the next question will tell.
-                Err(miss) if matches!(miss.kind, MissKind::Failed | MissKind::Absent) => done = next,
+                Err(miss) if matches!(miss.kind, MissKind::Failed | MissKind::Absent) => {
+                    done = next;
+                }
                 Err(miss) => return Err(miss),
             }
         }
@@ -115,16 +127,23 @@ impl<'a> Inside<'a> {
         };
         let over = |entry: &&mountinfo::Entry| real.starts_with(OsStr::from_bytes(&entry.point));
         // Of several on one point the last is in sight.
-        let entry = theirs.iter().filter(over).max_by_key(|entry| (entry.point.len(), entry.line));
+        let entry = theirs
+            .iter()
+            .filter(over)
+            .max_by_key(|entry| (entry.point.len(), entry.line));
         let Some(entry) = entry else {
             return unknown(format!("{from} has no mount for {shown}"));
         };
-        let rest = real.strip_prefix(OsStr::from_bytes(&entry.point)).unwrap_or(Path::new(""));
+        let rest = real
+            .strip_prefix(OsStr::from_bytes(&entry.point))
+            .unwrap_or(Path::new(""));
         let inner = Path::new(OsStr::from_bytes(&entry.root)).join(rest);
-        let ours =
-            self.here.iter().filter(|(devno, root, _)| *devno == entry.devno && inner.starts_with(root));
-        let candidates =
-            ours.map(|(_, root, point)| point.join(inner.strip_prefix(root).unwrap_or(Path::new(""))));
+        let ours = self
+            .here
+            .iter()
+            .filter(|(devno, root, _)| *devno == entry.devno && inner.starts_with(root));
+        let candidates = ours
+            .map(|(_, root, point)| point.join(inner.strip_prefix(root).unwrap_or(Path::new(""))));
         match candidates.map(|path| without_end(&path)).find(same) {
             Some(path) => Reading::known(path, Source::line(from, entry.line)),
             None => unknown(format!(
@@ -138,8 +157,8 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// Whose the directory is that a process of this user names: his, or whoever's it is as the process sees it or as we do.
-/// A process may exchange its own mounts between two questions, but not ours.
+/// Whose the directory is that a process of this user names: his, or whoever's it is as the process
+/// sees it or as we do. A process may exchange its own mounts between two questions, but not ours.
 pub fn owner(
     host: &dyn Host,
     inside: Option<&Inside<'_>>,
@@ -168,14 +187,19 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> {
     })
 }
 
-/// Questions about paths are answered as the process sees them. Who users are is another question in a container.
+/// Questions about paths are answered as the process sees them. Who users are is another question
+/// in a container.
 impl Host for Inside<'_> {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
         if let Question::UserName(_) = question {
-            return Err(Miss::new(MissKind::NotCollected, "the server has users of its own"));
+            return Err(Miss::new(
+                MissKind::NotCollected,
+                "the server has users of its own",
+            ));
         }
-        let Some(path) =
-            question.path().filter(|path| !path.starts_with("/proc") && !path.starts_with("/sys"))
+        let Some(path) = question
+            .path()
+            .filter(|path| !path.starts_with("/proc") && !path.starts_with("/sys"))
         else {
             return self.host.ask(question);
         };
@@ -218,10 +242,23 @@ mod tests {
 
     fn stat(minor: u64, inode: u64) -> Vec<u8> {
         let (mode, uid, gid, major, node_major, node_minor, size) = (0o040_755, 70, 70, 8, 0, 0, 0);
-        Stat { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed: None }.encode()
+        Stat {
+            mode,
+            uid,
+            gid,
+            major,
+            minor,
+            node_major,
+            node_minor,
+            inode,
+            size,
+            changed: None,
+        }
+        .encode()
     }
 
-    const OURS: &str = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:17 / /srv rw - xfs /dev/sdb1 rw\n";
+    const OURS: &str =
+        "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:17 / /srv rw - xfs /dev/sdb1 rw\n";
 
     fn machine() -> Fake {
         let at = |path: &str| Question::Stat(path.into());
@@ -243,10 +280,26 @@ mod tests {
         let fake = machine();
         let inside = Inside::new(&fake, &fake, 7).unwrap();
         let here = |path: &str| inside.here(Path::new(path));
-        assert_eq!(here("/pgdata").value().unwrap(), Path::new("/srv/volumes/pg/data"));
-        assert_eq!(inside.read(Path::new("/pgdata/PG_VERSION")).unwrap(), b"16\n");
-        assert_eq!(inside.real_path(Path::new("/pgdata/pg_wal")).unwrap(), Path::new("/wal/pg"));
-        let Reading::Unknown { why: Why::Ambiguous, detail, .. } = here("/pgdata/pg_wal") else { panic!() };
+        assert_eq!(
+            here("/pgdata").value().unwrap(),
+            Path::new("/srv/volumes/pg/data")
+        );
+        assert_eq!(
+            inside.read(Path::new("/pgdata/PG_VERSION")).unwrap(),
+            b"16\n"
+        );
+        assert_eq!(
+            inside.real_path(Path::new("/pgdata/pg_wal")).unwrap(),
+            Path::new("/wal/pg")
+        );
+        let Reading::Unknown {
+            why: Why::Ambiguous,
+            detail,
+            ..
+        } = here("/pgdata/pg_wal")
+        else {
+            panic!()
+        };
         assert!(detail.contains("/dev/sdc1 (ext4, device 8:33)"), "{detail}");
         // The same name here is something else.
         let fake = machine();

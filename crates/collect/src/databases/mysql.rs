@@ -1,22 +1,24 @@
-//! MySQL and MariaDB servers, running and installed: the places of data and logs, and the settings that affect storage,
-//! each with its source.
+//! MySQL and MariaDB servers, running and installed: the places of data and logs, and the settings
+//! that affect storage, each with its source.
 //!
-//! Leads come from processes, from installed programs and from the directory that was asked for. Each lead is followed
-//! to a data directory as its owner, and each directory is recorded once. A process is believed when its user owns the
-//! directory and it has the system tablespace there open. Only allow-listed keys of an option file arrive here. A
-//! running server accepts most of these settings at any time (SET GLOBAL) without recording them. The files therefore
-//! tell what it started with, and only the server tells what is in force.
+//! Leads come from processes, from installed programs and from the directory that was asked for.
+//! Each lead is followed to a data directory as its owner, and each directory is recorded once. A
+//! process is believed when its user owns the directory and it has the system tablespace there
+//! open. Only allow-listed keys of an option file arrive here. A running server accepts most of
+//! these settings at any time (SET GLOBAL) without recording them. The files therefore tell what it
+//! started with, and only the server tells what is in force.
 
 mod edition;
+mod options;
 mod process;
 mod settings;
-mod options;
 mod redo {
     //! The two old settings of the redo log's size, and whether the new one overrides them.
     //!
-    //! From MySQL 8.0.30 on `innodb_redo_log_capacity` sets the size of the redo log. Where it is set, the server ignores
-    //! `innodb_log_file_size` and `innodb_log_files_in_group` with a note in its log (MySQL 8.0.30 release notes; MySQL
-    //! manual, *Redo Log*). Where it is not set, the product of the two still counts; MariaDB knows only those two.
+    //! From MySQL 8.0.30 on `innodb_redo_log_capacity` sets the size of the redo log. Where it is
+    //! set, the server ignores `innodb_log_file_size` and `innodb_log_files_in_group` with a note
+    //! in its log (MySQL 8.0.30 release notes; MySQL manual, *Redo Log*). Where it is not set, the
+    //! product of the two still counts; MariaDB knows only those two.
 
     use super::edition::Edition;
     use super::settings;
@@ -36,15 +38,31 @@ mod redo {
             );
         };
         if settings::default_of(CAPACITY, line, version).is_absent() {
-            return unknown(Why::Absent, format!("{} {} has no {CAPACITY}", line.name(), version.base()));
+            return unknown(
+                Why::Absent,
+                format!("{} {} has no {CAPACITY}", line.name(), version.base()),
+            );
         }
         let source = match written.get(CAPACITY) {
             None => {
-                return Reading::known(Vec::new(), Source::Default { of: settings::series(line, version) });
+                return Reading::known(
+                    Vec::new(),
+                    Source::Default {
+                        of: settings::series(line, version),
+                    },
+                );
             }
             Some(Reading::Known { source, .. }) => source,
-            Some(Reading::Unknown { why, detail, remedy }) => {
-                return Reading::Unknown { why, detail, remedy };
+            Some(Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            }) => {
+                return Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                };
             }
         };
         let mut ignored = Vec::new();
@@ -52,8 +70,16 @@ mod redo {
             match written.get(name) {
                 None => {}
                 Some(Reading::Known { .. }) => ignored.push(name.to_owned()),
-                Some(Reading::Unknown { why, detail, remedy }) => {
-                    return Reading::Unknown { why, detail, remedy };
+                Some(Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                }) => {
+                    return Reading::Unknown {
+                        why,
+                        detail,
+                        remedy,
+                    };
                 }
             }
         }
@@ -62,7 +88,8 @@ mod redo {
 }
 mod server;
 mod counters {
-    //! What a running MySQL or MariaDB counts of its redo log and its binary log, from its own answer.
+    //! What a running MySQL or MariaDB counts of its redo log and its binary log, from its own
+    //! answer.
     //!
     //! Counters begin with the start of the server. What follows from them is left to `sizing`.
 
@@ -75,11 +102,28 @@ mod counters {
     /// Records all of it; `None` where no server runs.
     pub fn put(facts: &mut FactSet, cluster: &Subject, answer: Option<&VariablesReply>) {
         let count = |name: &str| count(answer, name);
-        facts.put(cluster, &mysql::UPTIME, count("Uptime").map(|seconds| seconds as f64 * 1e6));
-        facts.put(cluster, &mysql::REDO_WRITTEN, count("Innodb_os_log_written"));
-        let age = [count("Innodb_checkpoint_age"), count("Innodb_redo_log_logical_size")];
-        let age = age.into_iter().reduce(|one, other| if one.is_known() { one } else { other });
-        facts.put(cluster, &mysql::CHECKPOINT_AGE, age.unwrap_or_else(Reading::not_collected));
+        facts.put(
+            cluster,
+            &mysql::UPTIME,
+            count("Uptime").map(|seconds| seconds as f64 * 1e6),
+        );
+        facts.put(
+            cluster,
+            &mysql::REDO_WRITTEN,
+            count("Innodb_os_log_written"),
+        );
+        let age = [
+            count("Innodb_checkpoint_age"),
+            count("Innodb_redo_log_logical_size"),
+        ];
+        let age = age
+            .into_iter()
+            .reduce(|one, other| if one.is_known() { one } else { other });
+        facts.put(
+            cluster,
+            &mysql::CHECKPOINT_AGE,
+            age.unwrap_or_else(Reading::not_collected),
+        );
         facts.put(cluster, &mysql::LOG_WAITS, count("Innodb_log_waits"));
         let per_group = match (count("Binlog_commits"), count("Binlog_group_commits")) {
             (_, Reading::Known { value: 0, .. }) => {
@@ -120,8 +164,10 @@ mod counters {
         use crate::facts::{Key, Remedy, Source};
 
         fn told(rows: &[(&str, &str)], key: &Key<u64>) -> Result<u64, Why> {
-            let rows: BTreeMap<_, _> =
-                rows.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
+            let rows: BTreeMap<_, _> = rows
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
+                .collect();
             let answer = VariablesReply::Told(rows, Source::call("test"));
             let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/db"));
             put(&mut facts, &cluster, Some(&answer));
@@ -134,12 +180,28 @@ mod counters {
         #[test]
         fn both_names_of_the_age_are_read_and_nothing_is_made_up() {
             let age = &mysql::CHECKPOINT_AGE;
-            assert_eq!(told(&[("Uptime", "9"), ("Innodb_checkpoint_age", "7")], age), Ok(7));
-            assert_eq!(told(&[("Uptime", "9"), ("Innodb_redo_log_logical_size", "8")], age), Ok(8));
-            assert_eq!(told(&[("Uptime", "9")], age), Err(Why::Absent));
-            assert_eq!(told(&[("port", "9")], age), Err(Why::NotCollected), "an older capture");
             assert_eq!(
-                told(&[("Uptime", "9"), ("Innodb_os_log_written", "x")], &mysql::REDO_WRITTEN),
+                told(&[("Uptime", "9"), ("Innodb_checkpoint_age", "7")], age),
+                Ok(7)
+            );
+            assert_eq!(
+                told(
+                    &[("Uptime", "9"), ("Innodb_redo_log_logical_size", "8")],
+                    age
+                ),
+                Ok(8)
+            );
+            assert_eq!(told(&[("Uptime", "9")], age), Err(Why::Absent));
+            assert_eq!(
+                told(&[("port", "9")], age),
+                Err(Why::NotCollected),
+                "an older capture"
+            );
+            assert_eq!(
+                told(
+                    &[("Uptime", "9"), ("Innodb_os_log_written", "x")],
+                    &mysql::REDO_WRITTEN
+                ),
                 Err(Why::Malformed)
             );
         }
@@ -150,18 +212,23 @@ mod counters {
             let silent = VariablesReply::Silent(Why::Denied, "no".to_owned(), Remedy::RunAsRoot);
             for (answer, expected) in [(Some(&silent), Why::Denied), (None, Why::Absent)] {
                 put(&mut facts, &cluster, answer);
-                for name in
-                    ["mysql.uptime", "mysql.redo_written", "mysql.commits_per_group", "mysql.checkpoint_age"]
-                {
-                    let Reading::Unknown { why, .. } = facts.named(&cluster, name) else { panic!("{name}") };
+                for name in [
+                    "mysql.uptime",
+                    "mysql.redo_written",
+                    "mysql.commits_per_group",
+                    "mysql.checkpoint_age",
+                ] {
+                    let Reading::Unknown { why, .. } = facts.named(&cluster, name) else {
+                        panic!("{name}")
+                    };
                     assert_eq!(*why, expected, "{name}");
                 }
             }
         }
     }
 }
-mod places;
 mod instance;
+mod places;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -188,21 +255,43 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let (running, mut unproven) = process::servers(host, request, &mut facts).unwrap_or_default();
     let leads = running.into_iter().map(|server| {
         let reader = server.uid;
-        ServerLead { server: Some(server), directory: None, named: None, reader }
+        ServerLead {
+            server: Some(server),
+            directory: None,
+            named: None,
+            reader,
+        }
     });
     let asked = asked_for(host, request);
     let named = named(host, request, asked.as_ref(), &mut facts);
     let usual = Behalf::of_owner(host, Path::new(USUAL)).uid;
-    let installed = ServerLead { server: None, directory: None, named: None, reader: usual };
+    let installed = ServerLead {
+        server: None,
+        directory: None,
+        named: None,
+        reader: usual,
+    };
     let asked = asked.map(|directory| {
         let reader = Behalf::of_owner(host, &directory).uid;
-        ServerLead { server: None, directory: Some(directory), named: None, reader }
+        ServerLead {
+            server: None,
+            directory: Some(directory),
+            named: None,
+            reader,
+        }
     });
     for lead in leads.chain(named).chain([installed]).chain(asked) {
         let mut own = FactSet::default();
         let behalf = Behalf::new(host, lead.reader);
-        let inside = lead.server.as_ref().and_then(|server| Inside::new(&behalf, host, server.pid));
-        let view = OwnerView { host: &behalf, ours: host, inside: inside.as_ref() };
+        let inside = lead
+            .server
+            .as_ref()
+            .and_then(|server| Inside::new(&behalf, host, server.pid));
+        let view = OwnerView {
+            host: &behalf,
+            ours: host,
+            inside: inside.as_ref(),
+        };
         let named = lead.named;
         let found = match (lead.follow(&view, request, &mut own), named) {
             (Ok(Some(found)), _) => found,
@@ -241,8 +330,8 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     facts
 }
 
-/// The lead of an option file that was named for a server that does not run. The data are where it says, or else in the
-/// directory that was asked for.
+/// The lead of an option file that was named for a server that does not run. The data are where it
+/// says, or else in the directory that was asked for.
 fn named<'a>(
     host: &dyn Host,
     request: &'a Request,
@@ -250,10 +339,19 @@ fn named<'a>(
     facts: &mut FactSet,
 ) -> Option<ServerLead<'a>> {
     let named = ConfigArgument::mysql(request)?;
-    let lead = |reader, directory| ServerLead { server: None, directory, named: Some(named), reader };
+    let lead = |reader, directory| ServerLead {
+        server: None,
+        directory,
+        named: Some(named),
+        reader,
+    };
     let reader = named.reader(host, asked);
     let behalf = Behalf::new(host, reader);
-    let view = OwnerView { host: &behalf, ours: host, inside: None };
+    let view = OwnerView {
+        host: &behalf,
+        ours: host,
+        inside: None,
+    };
     match lead(reader, None).follow(&view, request, &mut FactSet::default()) {
         Ok(Some(found)) if found.is_named_in_files() => {
             if let Some(asked) = asked.filter(|asked| **asked != found.data) {
@@ -265,16 +363,20 @@ fn named<'a>(
     }
 }
 
-/// Whether a directory is one of a server's data. Each server makes a directory for its own tables in it.
+/// Whether a directory is one of a server's data. Each server makes a directory for its own tables
+/// in it.
 fn is_data(host: &dyn Host, path: &Path) -> bool {
     let has = |name: &str| host.stat(&path.join(name));
     match has("mysql") {
         Ok(stat) => {
             // What nobody lets us see may well be there.
-            let tablespace = has("ibdata1").map_or_else(|miss| may_hide(&miss), |stat| stat.is_file());
+            let tablespace =
+                has("ibdata1").map_or_else(|miss| may_hide(&miss), |stat| stat.is_file());
             stat.is_dir() && tablespace
         }
-        Err(miss) => miss.kind == MissKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir()),
+        Err(miss) => {
+            miss.kind == MissKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir())
+        }
     }
 }
 

@@ -1,18 +1,20 @@
-//! PostgreSQL clusters, running and installed: the places of data and WAL, and the settings that affect storage, each
-//! with its source.
+//! PostgreSQL clusters, running and installed: the places of data and WAL, and the settings that
+//! affect storage, each with its source.
 //!
-//! Leads come from processes, from the directories of distributions, from units, and from the directory that was asked
-//! for. Each lead is followed to a data directory as its owner, and each directory is recorded once. A process is
-//! believed when its user owns the directory and `postmaster.pid` there names it: anybody can call a process
-//! `postgres`. Only allow-listed keys of a configuration arrive here. Without root most leads end in *denied*, which is
-//! recorded too.
+//! Leads come from processes, from the directories of distributions, from units, and from the
+//! directory that was asked for. Each lead is followed to a data directory as its owner, and each
+//! directory is recorded once. A process is believed when its user owns the directory and
+//! `postmaster.pid` there names it: anybody can call a process `postgres`. Only allow-listed keys
+//! of a configuration arrive here. Without root most leads end in *denied*, which is recorded too.
 
 mod conf;
 mod installed {
-    //! Installed clusters, running or not: in the directories of distributions, and in the directory that was asked for.
+    //! Installed clusters, running or not: in the directories of distributions, and in the
+    //! directory that was asked for.
     //!
-    //! Debian keeps the configuration in /etc/postgresql/VERSION/NAME and the data elsewhere; others keep both together. A
-    //! directory that may not be entered is believed when it lies exactly where a distribution puts clusters.
+    //! Debian keeps the configuration in /etc/postgresql/VERSION/NAME and the data elsewhere;
+    //! others keep both together. A directory that may not be entered is believed when it lies
+    //! exactly where a distribution puts clusters.
 
     use std::path::{Path, PathBuf};
 
@@ -30,11 +32,19 @@ mod installed {
     /// Directories of configuration as Debian keeps them.
     pub fn debian(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
         let versions = children(host, Path::new(DEBIAN), facts);
-        let clusters = versions.iter().flat_map(|version| children(host, version, facts));
+        let clusters = versions
+            .iter()
+            .flat_map(|version| children(host, version, facts));
         let has_conf = |path: &PathBuf| {
-            !host.stat(&path.join("postgresql.conf")).is_err_and(|miss| miss.kind == MissKind::Absent)
+            !host
+                .stat(&path.join("postgresql.conf"))
+                .is_err_and(|miss| miss.kind == MissKind::Absent)
         };
-        clusters.collect::<Vec<_>>().into_iter().filter(has_conf).collect()
+        clusters
+            .collect::<Vec<_>>()
+            .into_iter()
+            .filter(has_conf)
+            .collect()
     }
 
     /// Version and name of a cluster whose configuration lies where Debian keeps it.
@@ -47,20 +57,24 @@ mod installed {
 
     /// Data directories where distributions and the official container image put them.
     pub fn data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> =
-            ["/var/lib/pgsql/data", "/var/lib/postgres/data", "/var/lib/postgresql/data"]
-                .map(PathBuf::from)
-                .to_vec();
+        let mut found: Vec<PathBuf> = [
+            "/var/lib/pgsql/data",
+            "/var/lib/postgres/data",
+            "/var/lib/postgresql/data",
+        ]
+        .map(PathBuf::from)
+        .to_vec();
         found.extend(
             children(host, Path::new("/var/lib/pgsql"), facts)
                 .into_iter()
                 .map(|version| version.join("data")),
         );
         for version in children(host, Path::new("/var/lib/postgresql"), facts) {
-            if version
-                .file_name()
-                .is_some_and(|name| path_bytes(Path::new(name)).first().is_some_and(u8::is_ascii_digit))
-            {
+            if version.file_name().is_some_and(|name| {
+                path_bytes(Path::new(name))
+                    .first()
+                    .is_some_and(u8::is_ascii_digit)
+            }) {
                 found.extend(children(host, &version, facts));
             }
         }
@@ -68,11 +82,14 @@ mod installed {
         found
     }
 
-    /// Whether a directory where a cluster is expected holds one; assumed where it may not be entered.
+    /// Whether a directory where a cluster is expected holds one; assumed where it may not be
+    /// entered.
     pub fn is_cluster(host: &dyn Host, path: &Path) -> bool {
         match host.stat(&path.join("PG_VERSION")) {
             Ok(_) => true,
-            Err(miss) => miss.kind == MissKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir()),
+            Err(miss) => {
+                miss.kind == MissKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir())
+            }
         }
     }
 
@@ -80,13 +97,20 @@ mod installed {
     pub fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
         let real = host.real_path(request.target.as_deref()?).ok()?;
         let has = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
-        // Each database's own directory has a PG_VERSION too; only a cluster has `global` beside it.
-        real.ancestors().find(|path| has(path, "PG_VERSION") && has(path, "global")).map(Path::to_owned)
+        // Each database's own directory has a PG_VERSION too; only a cluster has `global` beside
+        // it.
+        real.ancestors()
+            .find(|path| has(path, "PG_VERSION") && has(path, "global"))
+            .map(Path::to_owned)
     }
 
-    /// The contents of a directory as its owner sees it: one of its parents may be a link that a user placed there.
+    /// The contents of a directory as its owner sees it: one of its parents may be a link that a
+    /// user placed there.
     fn children(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
-        if host.stat(directory).is_err_and(|miss| miss.kind == MissKind::Absent) {
+        if host
+            .stat(directory)
+            .is_err_and(|miss| miss.kind == MissKind::Absent)
+        {
             return Vec::new();
         }
         match Behalf::of_owner(host, directory).list(directory) {
@@ -105,14 +129,16 @@ mod installed {
     }
 }
 mod process;
-mod settings;
 mod server;
+mod settings;
 mod checksums {
-    //! Whether a cluster's data pages carry checksums: from the server's answer, or from its control file.
+    //! Whether a cluster's data pages carry checksums: from the server's answer, or from its
+    //! control file.
     //!
-    //! No configuration file holds the answer. The control file does, also for a running server, because only a stopped one
-    //! can be changed (pg_checksums). `pg_controldata` of the cluster's own version reads it, because the layout differs
-    //! between versions (PostgreSQL manual, *pg_controldata*). Only one line of its output leaves the host.
+    //! No configuration file holds the answer. The control file does, also for a running server,
+    //! because only a stopped one can be changed (pg_checksums). `pg_controldata` of the cluster's
+    //! own version reads it, because the layout differs between versions (PostgreSQL manual,
+    //! *pg_controldata*). Only one line of its output leaves the host.
 
     use std::path::Path;
 
@@ -168,25 +194,32 @@ mod checksums {
         let tool = Tool::PgControldata(number);
         let argv = shell::line(&tool.name(), &["-D", directory]);
         match host.run(tool, &["-D", directory]) {
-            Ok(printed) => {
-                Reading::known(safe(printed.trim_ascii()), Source::Command { argv }).and_then(|line| {
-                    match line.strip_prefix("Data page checksum version:").map(str::trim) {
+            Ok(printed) => Reading::known(safe(printed.trim_ascii()), Source::Command { argv })
+                .and_then(|line| {
+                    match line
+                        .strip_prefix("Data page checksum version:")
+                        .map(str::trim)
+                    {
                         Some("0") => Ok(false),
                         Some("1") => Ok(true),
-                        _ => Err("the control file names no version of checksums, or is damaged".to_owned()),
+                        _ => Err(
+                            "the control file names no version of checksums, or is damaged"
+                                .to_owned(),
+                        ),
                     }
-                })
-            }
+                }),
             Err(miss) => refused(&miss, &argv),
         }
     }
 }
 mod counters;
 mod start {
-    //! The part of a configuration that is certainly in force in a running server that does not report it.
+    //! The part of a configuration that is certainly in force in a running server that does not
+    //! report it.
     //!
-    //! A server reads its configuration at its start and on reload, and nothing records whether it was reloaded. A setting
-    //! that changed since the start is therefore uncertain, and so is everything before it.
+    //! A server reads its configuration at its start and on reload, and nothing records whether it
+    //! was reloaded. A setting that changed since the start is therefore uncertain, and so is
+    //! everything before it.
 
     use std::path::Path;
 
@@ -196,7 +229,8 @@ mod start {
     use crate::host::{Host, Moment, Question};
     use crate::text::safe;
 
-    /// The longest time between reading a file and noting the time of its load, on a busy server, in nanoseconds.
+    /// The longest time between reading a file and noting the time of its load, on a busy server,
+    /// in nanoseconds.
     const WHILE_LOADING: u64 = 100_000_000;
 
     /// When a server that runs, or may run, read its configuration.
@@ -209,22 +243,44 @@ mod start {
     }
 
     impl<'a> Start<'a> {
-        /// The start of the server on this directory: the second from its `postmaster.pid`, refined by its process where
-        /// one is proven.
-        pub fn new(host: &'a dyn Host, second: Option<u64>, process: Option<u32>, data: String) -> Self {
+        /// The start of the server on this directory: the second from its `postmaster.pid`, refined
+        /// by its process where one is proven.
+        pub fn new(
+            host: &'a dyn Host,
+            second: Option<u64>,
+            process: Option<u32>,
+            data: String,
+        ) -> Self {
             let process = process.and_then(|pid| start::of_process(host, pid));
-            Self { host, at: second.map(|second| start::in_second(second, process)), said: false, data }
+            Self {
+                host,
+                at: second.map(|second| start::in_second(second, process)),
+                said: false,
+                data,
+            }
         }
 
         /// The load time that the server reports, in microseconds since 1970 (`pg_conf_load_time`).
         pub fn of_load(host: &'a dyn Host, at_us: u64, data: String) -> Self {
-            let at = at_us.checked_mul(1000).and_then(|at| at.checked_sub(WHILE_LOADING)).map(Moment::at);
-            Self { host, at, said: true, data }
+            let at = at_us
+                .checked_mul(1000)
+                .and_then(|at| at.checked_sub(WHILE_LOADING))
+                .map(Moment::at);
+            Self {
+                host,
+                at,
+                said: true,
+                data,
+            }
         }
 
-        /// The part of the configuration that is certainly in force. `owner` is the user whom the server would tell.
+        /// The part of the configuration that is certainly in force. `owner` is the user whom the
+        /// server would tell.
         pub fn certain(&self, conf: &Conf, owner: Option<&String>) -> Conf {
-            conf.doubt(|path| self.changed(path), owner.map(|owner| self.remedy(owner)).as_ref())
+            conf.doubt(
+                |path| self.changed(path),
+                owner.map(|owner| self.remedy(owner)).as_ref(),
+            )
         }
 
         /// The remedy that makes the server report it.
@@ -248,10 +304,13 @@ mod start {
             }
         }
 
-        /// Why a file or directory may differ from what the server read; `None` when it is unchanged.
+        /// Why a file or directory may differ from what the server read; `None` when it is
+        /// unchanged.
         fn changed(&self, path: &Path) -> Option<String> {
             let complaint = start::changed(self.host, self.at, path)?;
-            Some(format!("{complaint}, and the server did not say what it uses"))
+            Some(format!(
+                "{complaint}, and the server did not say what it uses"
+            ))
         }
     }
 }
@@ -291,19 +350,39 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     for directory in installed::debian(host, &mut facts) {
         let reader = Behalf::of_owner(host, &directory).uid;
         let config_file = directory.join("postgresql.conf");
-        let lead = Lead { config_file, home: None, server: None, named_by: None, by_hand: None, reader };
+        let lead = Lead {
+            config_file,
+            home: None,
+            server: None,
+            named_by: None,
+            by_hand: None,
+            reader,
+        };
         seen.put(lead, host, request, &mut facts);
     }
-    let usual = installed::data_directories(host, &mut facts).into_iter().map(|home| (home, None));
-    let named = units::data_directories(host).into_iter().map(|(home, source)| (home, Some(source)));
+    let usual = installed::data_directories(host, &mut facts)
+        .into_iter()
+        .map(|home| (home, None));
+    let named = units::data_directories(host)
+        .into_iter()
+        .map(|(home, source)| (home, Some(source)));
     let named = named.filter(|(home, _)| installed::is_cluster(host, home));
     let asked = installed::asked_for(host, request).map(|home| (home, None));
     // A directory that a process names without proof is examined like any other.
-    let unproven = std::mem::take(&mut seen.unproven).into_iter().map(|home| (home, None));
+    let unproven = std::mem::take(&mut seen.unproven)
+        .into_iter()
+        .map(|home| (home, None));
     for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
         let reader = Behalf::of_owner(host, &home).uid;
         let config_file = home.join("postgresql.conf");
-        let lead = Lead { config_file, home: Some(home), server: None, named_by, by_hand: None, reader };
+        let lead = Lead {
+            config_file,
+            home: Some(home),
+            server: None,
+            named_by,
+            by_hand: None,
+            reader,
+        };
         seen.put(lead, host, request, &mut facts);
     }
     facts
@@ -315,7 +394,14 @@ fn named<'a>(host: &dyn Host, request: &'a Request) -> Option<Lead<'a>> {
     let home = asked_for(host, request);
     let reader = named.reader(host, home.as_ref());
     let config_file = named.file.to_owned();
-    Some(Lead { config_file, home, server: None, named_by: None, by_hand: Some(named), reader })
+    Some(Lead {
+        config_file,
+        home,
+        server: None,
+        named_by: None,
+        by_hand: Some(named),
+        reader,
+    })
 }
 
 /// What has been recorded so far, so that nothing is recorded twice.
@@ -332,7 +418,10 @@ struct VisitedPaths {
 impl VisitedPaths {
     fn put(&mut self, lead: Lead<'_>, host: &dyn Host, request: &Request, facts: &mut FactSet) {
         let behalf = Behalf::new(host, lead.reader);
-        let inside = lead.server.as_ref().and_then(|server| Inside::new(&behalf, host, server.pid));
+        let inside = lead
+            .server
+            .as_ref()
+            .and_then(|server| Inside::new(&behalf, host, server.pid));
         let view: &dyn Host = inside.as_ref().map_or(&behalf, |inside| inside);
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {
@@ -342,9 +431,13 @@ impl VisitedPaths {
             }
             found => found.unwrap_or_else(|_| lead.config_file.clone()),
         };
-        let known_home =
-            inside.is_none() && lead.home.as_ref().is_some_and(|home| self.directories.contains(&real(home)));
-        // Two servers may share a configuration file; what is merely installed is the one that runs with it.
+        let known_home = inside.is_none()
+            && lead
+                .home
+                .as_ref()
+                .is_some_and(|home| self.directories.contains(&real(home)));
+        // Two servers may share a configuration file; what is merely installed is the one that runs
+        // with it.
         let config_file = (lead.reader, config_file);
         let known_file = lead.server.is_none() && self.config_files.contains(&config_file);
         let by_hand = lead.by_hand;
@@ -352,8 +445,8 @@ impl VisitedPaths {
             return;
         }
         let mut own = FactSet::default();
-        let again =
-            (lead.server.is_none() && (lead.home.is_none() || by_hand.is_some())).then(|| lead.clone());
+        let again = (lead.server.is_none() && (lead.home.is_none() || by_hand.is_some()))
+            .then(|| lead.clone());
         let found = match lead.follow(view, inside.as_ref(), &mut own) {
             Ok(found) => found,
             Err(why) => {
@@ -374,13 +467,22 @@ impl VisitedPaths {
             Proof::Elsewhere(note) => return facts.warn(note),
             Proof::Unreadable(_) => return self.unproven.push(found.data),
         }
-        // A configuration is read as its owner, and the data as theirs: where those are two, both as the latter.
+        // A configuration is read as its owner, and the data as theirs: where those are two, both
+        // as the latter.
         let owner = Behalf::of_owner(host, &found.data).uid;
         if let Some(lead) =
             again.filter(|lead| lead.reader != owner && !self.followed.contains(&lead.config_file))
         {
             self.followed.insert(lead.config_file.clone());
-            return self.put(Lead { reader: owner, ..lead }, host, request, facts);
+            return self.put(
+                Lead {
+                    reader: owner,
+                    ..lead
+                },
+                host,
+                request,
+                facts,
+            );
         }
         let directory = found.data.clone();
         if let Some(named) = by_hand {
@@ -408,7 +510,9 @@ fn running(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead<
     let servers = match process::servers(host, request, facts) {
         Ok(servers) => servers,
         Err(miss) => {
-            facts.warn(ServerNote::NoList { reason: miss.to_string() });
+            facts.warn(ServerNote::NoList {
+                reason: miss.to_string(),
+            });
             return Vec::new();
         }
     };
@@ -416,7 +520,9 @@ fn running(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead<
     let or_as_root = our_uid(host) != Some(0);
     for server in servers {
         let home = server.home.clone().filter(|home| home.is_absolute());
-        let named = server.setting("config_file").map(|path| path_of(path.to_vec()));
+        let named = server
+            .setting("config_file")
+            .map(|path| path_of(path.to_vec()));
         let config_file = named.filter(|path| path.is_absolute());
         match config_file.or_else(|| Some(home.as_ref()?.join("postgresql.conf"))) {
             Some(config_file) => {
@@ -430,7 +536,10 @@ fn running(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Vec<Lead<
                     reader,
                 });
             }
-            None => facts.warn(PostgresNote::NoHome { pid: server.pid, or_as_root }),
+            None => facts.warn(PostgresNote::NoHome {
+                pid: server.pid,
+                or_as_root,
+            }),
         }
     }
     leads

@@ -1,9 +1,10 @@
-//! Running database servers as processes: their ids, their users, and libraries preloaded into them.
+//! Running database servers as processes: their ids, their users, and libraries preloaded into
+//! them.
 //!
-//! Only allow-listed options and variables arrive here, in one form. A worker is a child of its server and has the same
-//! name, so the parent decides. Anybody can call a process a server, so its claim to a directory counts only once
-//! proven, which is left to the collectors of each kind. A system-wide preload is in a file (ld.so.preload), not in the
-//! environment.
+//! Only allow-listed options and variables arrive here, in one form. A worker is a child of its
+//! server and has the same name, so the parent decides. Anybody can call a process a server, so its
+//! claim to a directory counts only once proven, which is left to the collectors of each kind. A
+//! system-wide preload is in a file (ld.so.preload), not in the environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::ParseIntError;
@@ -66,10 +67,13 @@ impl ServerProcess {
 
 pub fn our_uid(host: &dyn Host) -> Option<u32> {
     let identity = host.ask(&Question::Identity).ok()?;
-    String::from_utf8_lossy(&identity).lines().find_map(|line| line.strip_prefix("euid=")?.parse().ok())
+    String::from_utf8_lossy(&identity)
+        .lines()
+        .find_map(|line| line.strip_prefix("euid=")?.parse().ok())
 }
 
-/// The servers that are no other's children, those of the target's owner first; an error when processes cannot be listed.
+/// The servers that are no other's children, those of the target's owner first; an error when
+/// processes cannot be listed.
 pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
@@ -81,15 +85,20 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     let mut leave_out = |row: ServerProcess| *left_out.entry(row.uid).or_default() += 1;
     listed.for_each(&mut leave_out);
     if rows.is_empty() && hides_others(host) {
-        let why =
-            "/proc is mounted with hidepid, which hides the processes of other users; run walwise as root";
+        let why = "/proc is mounted with hidepid, which hides the processes of other users; run walwise as root";
         return Err(Miss::new(MissKind::Denied, why));
     }
     let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
-    let mut rows: Vec<ServerProcess> = rows.into_iter().filter(|row| !pids.contains(&row.parent)).collect();
-    // Reading for all users together is bounded: the target comes first, then the users of systems, then those with few
-    // servers, so that nobody's crowd hides another's server.
-    let first = request.target.as_deref().and_then(|target| host.stat(target).ok());
+    let mut rows: Vec<ServerProcess> = rows
+        .into_iter()
+        .filter(|row| !pids.contains(&row.parent))
+        .collect();
+    // Reading for all users together is bounded: the target comes first, then the users of systems,
+    // then those with few servers, so that nobody's crowd hides another's server.
+    let first = request
+        .target
+        .as_deref()
+        .and_then(|target| host.stat(target).ok());
     let first = first.and_then(|stat| u32::try_from(stat.uid).ok());
     let mut crowds: BTreeMap<Option<u32>, usize> = BTreeMap::new();
     for row in &rows {
@@ -97,23 +106,39 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     }
     rows.sort_by_key(|row| {
         let is_target = first.is_some() && row.uid == first;
-        (!is_target, row.uid.is_none_or(|uid| uid > LAST_SYSTEM_USER), crowds.get(&row.uid).copied())
+        (
+            !is_target,
+            row.uid.is_none_or(|uid| uid > LAST_SYSTEM_USER),
+            crowds.get(&row.uid).copied(),
+        )
     });
     let mut others: Vec<(Option<u32>, u64)> = text.lines().filter_map(more).collect();
-    rows.split_off(bound.min(rows.len())).into_iter().for_each(leave_out);
+    rows.split_off(bound.min(rows.len()))
+        .into_iter()
+        .for_each(leave_out);
     others.extend(left_out);
     Ok(Listing { rows, more: others })
 }
 
-/// Whether processes of others are not even listed for us (`hidepid` in the kernel's filesystems/proc.rst). Root sees all.
+/// Whether processes of others are not even listed for us (`hidepid` in the kernel's
+/// filesystems/proc.rst). Root sees all.
 fn hides_others(host: &dyn Host) -> bool {
-    const HIDING: [&[u8]; 4] = [b"hidepid=2", b"hidepid=invisible", b"hidepid=4", b"hidepid=ptraceable"];
+    const HIDING: [&[u8]; 4] = [
+        b"hidepid=2",
+        b"hidepid=invisible",
+        b"hidepid=4",
+        b"hidepid=ptraceable",
+    ];
     let hides = |entry: &mountinfo::Entry| {
         entry.point == b"/proc"
-            && entry.super_options.iter().any(|option| HIDING.contains(&option.as_slice()))
+            && entry
+                .super_options
+                .iter()
+                .any(|option| HIDING.contains(&option.as_slice()))
     };
     let mounts = || mountinfo::read(host, Path::new("/proc/self/mountinfo"));
-    our_uid(host).is_some_and(|uid| uid != 0) && mounts().is_ok_and(|table| table.entries.iter().any(hides))
+    our_uid(host).is_some_and(|uid| uid != 0)
+        && mounts().is_ok_and(|table| table.entries.iter().any(hides))
 }
 
 fn row(line: &str) -> Option<ServerProcess> {
@@ -133,7 +158,11 @@ fn more(line: &str) -> Option<(Option<u32>, u64)> {
 
 /// A user's number, or `-` for none.
 fn user(word: &str) -> Result<Option<u32>, ParseIntError> {
-    if word == "-" { Ok(None) } else { word.parse().map(Some) }
+    if word == "-" {
+        Ok(None)
+    } else {
+        word.parse().map(Some)
+    }
 }
 
 /// Whether a process serves a directory.
@@ -154,18 +183,30 @@ pub fn reader(row: &ServerProcess) -> Result<u32, ServerNote> {
     match row.uid {
         Some(0) => Err(ServerNote::RootProcess { pid }),
         Some(uid) => Ok(uid),
-        None => Err(ServerNote::NobodysProcess { pid, name: safe(row.name.as_bytes()) }),
+        None => Err(ServerNote::NobodysProcess {
+            pid,
+            name: safe(row.name.as_bytes()),
+        }),
     }
 }
 
-/// Whether a process is stopped, and so would hear of us only when it goes on (proc_pid_stat(5), state).
+/// Whether a process is stopped, and so would hear of us only when it goes on (proc_pid_stat(5),
+/// state).
 pub fn is_stopped(host: &dyn Host, pid: u32) -> bool {
-    let stat = host.read(Path::new(&format!("/proc/{pid}/stat"))).unwrap_or_default();
-    let behind = stat.iter().rposition(|byte| *byte == b')').and_then(|at| stat.get(at + 1..));
-    behind.and_then(|rest| rest.trim_ascii_start().first()).is_some_and(|state| matches!(state, b'T' | b't'))
+    let stat = host
+        .read(Path::new(&format!("/proc/{pid}/stat")))
+        .unwrap_or_default();
+    let behind = stat
+        .iter()
+        .rposition(|byte| *byte == b')')
+        .and_then(|at| stat.get(at + 1..));
+    behind
+        .and_then(|rest| rest.trim_ascii_start().first())
+        .is_some_and(|state| matches!(state, b'T' | b't'))
 }
 
-/// The number that a process has for itself: in a container it is another one than here (`NSpid` of proc_pid_status(5)).
+/// The number that a process has for itself: in a container it is another one than here (`NSpid` of
+/// proc_pid_status(5)).
 pub fn own_number(host: &dyn Host, pid: u32) -> Option<u32> {
     let status = host.read(Path::new(&format!("/proc/{pid}/status"))).ok()?;
     let text = String::from_utf8_lossy(&status);
@@ -180,12 +221,20 @@ pub fn own_number(host: &dyn Host, pid: u32) -> Option<u32> {
 /// The value of an environment variable; an empty one counts as unset.
 pub fn variable(environment: &[u8], name: &str) -> Option<Vec<u8>> {
     let text = String::from_utf8_lossy(environment);
-    let value = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).next_back()?;
+    let value = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+        .next_back()?;
     (!value.is_empty()).then(|| raw(value))
 }
 
-/// libeatmydata in LD_PRELOAD or in ld.so.preload (ld.so(8)), which the dynamic linker loads into every program.
-pub fn preloaded(host: &dyn Host, pid: u32, environment: &Result<Vec<u8>, Miss>) -> Reading<String> {
+/// libeatmydata in LD_PRELOAD or in ld.so.preload (ld.so(8)), which the dynamic linker loads into
+/// every program.
+pub fn preloaded(
+    host: &dyn Host,
+    pid: u32,
+    environment: &Result<Vec<u8>, Miss>,
+) -> Reading<String> {
     const EVERYWHERE: &str = "/etc/ld.so.preload";
     let own = format!("/proc/{pid}/environ");
     let everywhere = host.read(Path::new(EVERYWHERE));
@@ -196,7 +245,9 @@ pub fn preloaded(host: &dyn Host, pid: u32, environment: &Result<Vec<u8>, Miss>)
         Ok(environment) => environment,
         Err(miss) => return refused(miss, &own),
     };
-    let library = variable(environment, "LD_PRELOAD").as_deref().and_then(eats_data);
+    let library = variable(environment, "LD_PRELOAD")
+        .as_deref()
+        .and_then(eats_data);
     match (library, everywhere) {
         (Some(library), _) => Reading::known(library, Source::file(own)),
         (None, Err(miss)) if miss.kind != MissKind::Absent => refused(&miss, EVERYWHERE),
@@ -207,7 +258,9 @@ pub fn preloaded(host: &dyn Host, pid: u32, environment: &Result<Vec<u8>, Miss>)
 /// The name of a library in the list that turns fsync into a no-op.
 fn eats_data(libraries: &[u8]) -> Option<String> {
     let mut libraries = libraries.split(|b| *b == b':' || b.is_ascii_whitespace());
-    libraries.find(|library| library.windows(9).any(|part| part == b"eatmydata")).map(safe)
+    libraries
+        .find(|library| library.windows(9).any(|part| part == b"eatmydata"))
+        .map(safe)
 }
 
 /// The reading of a preload where no server was proven to run.
@@ -217,9 +270,10 @@ pub fn not_running(running: Option<&bool>) -> Reading<String> {
             Why::Absent,
             "no server runs on it, and it is unknown what will be preloaded into one",
         ),
-        _ => {
-            Reading::unknown(Why::NotCollected, "which process serves it is not proven, so none is looked at")
-        }
+        _ => Reading::unknown(
+            Why::NotCollected,
+            "which process serves it is not proven, so none is looked at",
+        ),
     }
 }
 
@@ -233,7 +287,12 @@ mod tests {
 
     fn pids(lines: &[String]) -> Vec<u32> {
         let host = Fake::default().answer(Question::Servers, lines.join("\n"));
-        list(&host, &Request::default()).unwrap().rows.iter().map(|row| row.pid).collect()
+        list(&host, &Request::default())
+            .unwrap()
+            .rows
+            .iter()
+            .map(|row| row.pid)
+            .collect()
     }
 
     #[test]
@@ -252,21 +311,43 @@ mod tests {
     fn hidden_processes_are_no_proof_that_no_server_runs() {
         let machine = |euid: u32, option: &str, servers: &str| {
             let mounts = format!("20 1 0:5 / /proc rw - proc proc rw,{option}\n");
-            let fake =
-                Fake::default().file("/proc/self/mountinfo", &mounts).answer(Question::Servers, servers);
-            list(&fake.answer(Question::Identity, format!("euid={euid}\n")), &Request::default())
+            let fake = Fake::default()
+                .file("/proc/self/mountinfo", &mounts)
+                .answer(Question::Servers, servers);
+            list(
+                &fake.answer(Question::Identity, format!("euid={euid}\n")),
+                &Request::default(),
+            )
         };
-        for option in ["hidepid=2", "hidepid=invisible", "hidepid=4", "hidepid=ptraceable"] {
-            assert_eq!(machine(26, option, "").unwrap_err().kind, MissKind::Denied, "{option}");
+        for option in [
+            "hidepid=2",
+            "hidepid=invisible",
+            "hidepid=4",
+            "hidepid=ptraceable",
+        ] {
+            assert_eq!(
+                machine(26, option, "").unwrap_err().kind,
+                MissKind::Denied,
+                "{option}"
+            );
             assert!(machine(0, option, "").unwrap().rows.is_empty(), "{option}");
-            assert_eq!(machine(26, option, "10 1 26 postgres\n").unwrap().rows.len(), 1, "{option}");
+            assert_eq!(
+                machine(26, option, "10 1 26 postgres\n")
+                    .unwrap()
+                    .rows
+                    .len(),
+                1,
+                "{option}"
+            );
         }
         assert!(machine(26, "hidepid=1", "").unwrap().rows.is_empty());
     }
 
     #[test]
     fn whose_servers_are_read_first() {
-        let crowd: Vec<String> = (0..9).map(|pid| format!("{} 1 4242 postgres\n", 100 + pid)).collect();
+        let crowd: Vec<String> = (0..9)
+            .map(|pid| format!("{} 1 4242 postgres\n", 100 + pid))
+            .collect();
         let rows = crowd.concat()
             + "200 1 4243 postgres\n201 1 - postgres\n202 1 27 mariadbd\n203 1 4244 postgres\n";
         let target = Stat {
@@ -284,9 +365,22 @@ mod tests {
         let host = Fake::default()
             .answer(Question::Servers, rows)
             .answer(Question::Stat("/srv/pg".into()), target.encode());
-        let request = Request { target: Some("/srv/pg".into()), ..Request::default() };
-        let pids: Vec<u32> = list(&host, &request).unwrap().rows.iter().map(|row| row.pid).take(4).collect();
-        assert_eq!(pids, [203, 202, 200, 201], "the target's, a system's, then those of few");
+        let request = Request {
+            target: Some("/srv/pg".into()),
+            ..Request::default()
+        };
+        let pids: Vec<u32> = list(&host, &request)
+            .unwrap()
+            .rows
+            .iter()
+            .map(|row| row.pid)
+            .take(4)
+            .collect();
+        assert_eq!(
+            pids,
+            [203, 202, 200, 201],
+            "the target's, a system's, then those of few"
+        );
     }
 
     #[test]
@@ -296,7 +390,10 @@ mod tests {
             .file("/proc/8/stat", "8 (a) T) S 1 8\n")
             .file("/proc/7/status", "Name:\tx\nNSpid:\t7\t1\n");
         assert!(is_stopped(&fake, 7) && !is_stopped(&fake, 8) && !is_stopped(&fake, 9));
-        assert_eq!((own_number(&fake, 7), own_number(&fake, 8)), (Some(1), None));
+        assert_eq!(
+            (own_number(&fake, 7), own_number(&fake, 8)),
+            (Some(1), None)
+        );
     }
 
     proptest! {

@@ -1,9 +1,9 @@
 //! When a server started, and whether a file is still what it read then.
 //!
-//! A file's contents are in force for certain only if neither the file nor the directory that could add more files
-//! changed since the start. File times come from a coarse clock that the kernel advances only in ticks, so a change can
-//! be one tick later than its time. Old captures hold whole seconds; a change in the second of the start counts as
-//! later.
+//! A file's contents are in force for certain only if neither the file nor the directory that could
+//! add more files changed since the start. File times come from a coarse clock that the kernel
+//! advances only in ticks, so a change can be one tick later than its time. Old captures hold whole
+//! seconds; a change in the second of the start counts as later.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,32 +11,44 @@ use std::path::{Path, PathBuf};
 use crate::host::{Host, MissKind, Moment, path_bytes};
 use crate::text::safe;
 
-/// The largest lag of the clock that stamps files, in nanoseconds: a jiffy of the slowest kernel (CONFIG_HZ=100;
-/// ktime_get_coarse_real_ts64 in current_time() of fs/inode.c).
+/// The largest lag of the clock that stamps files, in nanoseconds: a jiffy of the slowest kernel
+/// (CONFIG_HZ=100; ktime_get_coarse_real_ts64 in current_time() of fs/inode.c).
 const BEHIND: u128 = 10_000_000;
 
-/// The largest number of links that the kernel follows in one path (MAXSYMLINKS, path_resolution(7)).
+/// The largest number of links that the kernel follows in one path (MAXSYMLINKS,
+/// path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
-/// Why a file or directory may differ from what a server read that started then; `None` when it is unchanged.
+/// Why a file or directory may differ from what a server read that started then; `None` when it is
+/// unchanged.
 pub fn changed(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
     let Some(links) = links(host, path) else {
-        return Some(format!("{} leads over more links than the kernel follows", safe(path_bytes(path))));
+        return Some(format!(
+            "{} leads over more links than the kernel follows",
+            safe(path_bytes(path))
+        ));
     };
-    // The target of a link may be older than the link; then the directory with the link has changed.
+    // The target of a link may be older than the link; then the directory with the link has
+    // changed.
     let holders = links.iter().filter_map(|link| link.parent());
-    std::iter::once(path).chain(holders).find_map(|path| later(host, started, path))
+    std::iter::once(path)
+        .chain(holders)
+        .find_map(|path| later(host, started, path))
 }
 
-/// The links that lead to a file, wherever on its way they are, each once; nothing where they are more than the kernel
-/// follows, which may be a circle.
+/// The links that lead to a file, wherever on its way they are, each once; nothing where they are
+/// more than the kernel follows, which may be a circle.
 fn links(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
     let mut links = BTreeSet::new();
     let mut ways = vec![path.to_owned()];
     while let Some(way) = ways.pop() {
         for above in way.ancestors() {
-            let Some(holder) = above.parent() else { continue };
-            let Ok(target) = host.link(above) else { continue };
+            let Some(holder) = above.parent() else {
+                continue;
+            };
+            let Ok(target) = host.link(above) else {
+                continue;
+            };
             if links.insert(above.to_owned()) {
                 ways.push(holder.join(target));
             }
@@ -51,7 +63,9 @@ fn links(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
 fn later(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
     let shown = safe(path_bytes(path));
     let Some(started) = started else {
-        return Some(format!("it is unknown whether {shown} was changed since the server started"));
+        return Some(format!(
+            "it is unknown whether {shown} was changed since the server started"
+        ));
     };
     match host.stat(path).map(|stat| stat.changed) {
         Ok(Some(changed)) if is_before(changed, started) => None,
@@ -63,8 +77,9 @@ fn later(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String
     }
 }
 
-/// Whether a file with this change time changed before `started` for certain. Where one of the two is known only to the
-/// second, another second decides, because a server takes its own second from the clock that stamps files.
+/// Whether a file with this change time changed before `started` for certain. Where one of the two
+/// is known only to the second, another second decides, because a server takes its own second from
+/// the clock that stamps files.
 fn is_before(changed: Moment, started: Moment) -> bool {
     if changed.is_exact() && started.is_exact() {
         changed.at_least() + BEHIND < started.at_least()
@@ -78,31 +93,40 @@ pub fn of_process(host: &dyn Host, pid: u32) -> Option<Moment> {
     match host.started(pid) {
         Err(miss) if miss.kind == MissKind::NotCollected => {
             let ticks = start_ticks(&host.read(Path::new(&format!("/proc/{pid}/stat"))).ok()?)?;
-            Some(Moment::in_second(boot_time(host)?.checked_add(ticks / TICKS_PER_SECOND)?))
+            Some(Moment::in_second(
+                boot_time(host)?.checked_add(ticks / TICKS_PER_SECOND)?,
+            ))
         }
         told => told.ok(),
     }
 }
 
-/// When a server started of which both is known: the second in which it looked at the clock, and when its process began.
-/// The clock may have been set since; then the process seems to have begun in another second, and what the server wrote
-/// down counts.
+/// When a server started of which both is known: the second in which it looked at the clock, and
+/// when its process began. The clock may have been set since; then the process seems to have begun
+/// in another second, and what the server wrote down counts.
 pub fn in_second(second: u64, process: Option<Moment>) -> Moment {
-    process.filter(|process| process.second() == second).unwrap_or_else(|| Moment::in_second(second))
+    process
+        .filter(|process| process.second() == second)
+        .unwrap_or_else(|| Moment::in_second(second))
 }
 
-/// USER_HZ, in which the kernel tells times to programs; 100 on all common machines (proc_pid_stat(5)).
+/// USER_HZ, in which the kernel tells times to programs; 100 on all common machines
+/// (proc_pid_stat(5)).
 const TICKS_PER_SECOND: u64 = 100;
 
 /// `btime` of /proc/stat: when the machine started, in seconds since 1970.
 fn boot_time(host: &dyn Host) -> Option<u64> {
     let stat = host.read(Path::new("/proc/stat")).ok()?;
     let text = String::from_utf8_lossy(&stat);
-    text.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
+    text.lines()
+        .find_map(|line| line.strip_prefix("btime "))?
+        .trim()
+        .parse()
+        .ok()
 }
 
-/// The 22nd field of proc_pid_stat(5): when the process started, in ticks since the machine did. The name before may
-/// hold anything.
+/// The 22nd field of proc_pid_stat(5): when the process started, in ticks since the machine did.
+/// The name before may hold anything.
 fn start_ticks(stat: &[u8]) -> Option<u64> {
     let behind = stat.iter().rposition(|b| *b == b')')? + 1;
     let text = str::from_utf8(stat.get(behind..)?).ok()?;
@@ -119,41 +143,76 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    /// Within the second of the start a change is before it, or not, by more than the clock of files can be behind.
+    /// Within the second of the start a change is before it, or not, by more than the clock of
+    /// files can be behind.
     #[test]
     fn a_change_in_the_second_of_the_start_is_before_it_or_not() {
         let started = Moment::at(1_000 * SECOND + 500_000_000);
-        for (nanos, before) in
-            [(0, true), (489_999_999, true), (490_000_000, false), (499_999_999, false), (500_000_001, false)]
-        {
-            assert_eq!(is_before(Moment::at(1_000 * SECOND + nanos), started), before, "{nanos}");
+        for (nanos, before) in [
+            (0, true),
+            (489_999_999, true),
+            (490_000_000, false),
+            (499_999_999, false),
+            (500_000_001, false),
+        ] {
+            assert_eq!(
+                is_before(Moment::at(1_000 * SECOND + nanos), started),
+                before,
+                "{nanos}"
+            );
         }
         let whole = Moment::in_second;
-        assert!(!is_before(whole(1_000), started), "somewhere in that second");
+        assert!(
+            !is_before(whole(1_000), started),
+            "somewhere in that second"
+        );
         assert!(is_before(whole(999), started));
         assert!(!is_before(Moment::at(1_000 * SECOND), whole(1_000)));
-        assert!(is_before(Moment::at(1_000 * SECOND - 1), whole(1_000)), "both by the clock of files");
+        assert!(
+            is_before(Moment::at(1_000 * SECOND - 1), whole(1_000)),
+            "both by the clock of files"
+        );
         assert!(is_before(whole(999), whole(1_000)) && !is_before(whole(1_000), whole(1_000)));
     }
 
     #[test]
     fn the_process_is_believed_in_the_second_that_the_server_wrote_down() {
         let process = |nanos| Some(Moment::at(nanos));
-        assert_eq!(in_second(1_000, process(1_000 * SECOND + 5)), Moment::at(1_000 * SECOND + 5));
+        assert_eq!(
+            in_second(1_000, process(1_000 * SECOND + 5)),
+            Moment::at(1_000 * SECOND + 5)
+        );
         for set in [1_001 * SECOND, 999 * SECOND + 999_999_999, 4_600 * SECOND] {
-            assert_eq!(in_second(1_000, process(set)), Moment::in_second(1_000), "{set}");
+            assert_eq!(
+                in_second(1_000, process(set)),
+                Moment::in_second(1_000),
+                "{set}"
+            );
         }
         assert_eq!(in_second(1_000, None), Moment::in_second(1_000));
     }
 
-    /// A file of this time, reached by a link in a directory of that one, and by another link beneath it.
+    /// A file of this time, reached by a link in a directory of that one, and by another link
+    /// beneath it.
     #[test]
     fn a_link_anywhere_on_the_way_could_have_led_elsewhere() {
         let stat = |second| {
             let changed = Some(Moment::in_second(second));
             let (mode, uid, gid, major, minor) = (0o100_600, 26, 26, 8, 1);
             let (node_major, node_minor, inode, size) = (0, 0, 5, 0);
-            Stat { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed }.encode()
+            Stat {
+                mode,
+                uid,
+                gid,
+                major,
+                minor,
+                node_major,
+                node_minor,
+                inode,
+                size,
+                changed,
+            }
+            .encode()
         };
         let path = Path::new("/srv/pg/link/x.conf");
         let at = |holder_of_link, holder_beneath| {
@@ -170,14 +229,20 @@ mod tests {
         assert!(at(900, 1_001).is_some_and(|says| says.contains("kept was changed")));
     }
 
-    /// Links within links are many ways over few links, and every one of these counts; a circle has no end.
+    /// Links within links are many ways over few links, and every one of these counts; a circle has
+    /// no end.
     #[test]
     fn every_link_of_a_nest_counts_and_a_circle_is_uncertain() {
         let nest = (1..=8).map(|depth| format!("/n{}", "/l".repeat(depth)));
-        let fake = nest.clone().fold(Fake::default(), |fake, link| fake.symlink(link, "d"));
+        let fake = nest
+            .clone()
+            .fold(Fake::default(), |fake, link| fake.symlink(link, "d"));
         let path = format!("/n{}/x.conf", "/l".repeat(8));
         let found = links(&fake, Path::new(&path)).unwrap();
-        assert!(nest.map(PathBuf::from).all(|link| found.contains(&link)), "{found:?}");
+        assert!(
+            nest.map(PathBuf::from).all(|link| found.contains(&link)),
+            "{found:?}"
+        );
         let circle = (0..60).map(|depth| format!("/c{}", "/l".repeat(depth + 1)));
         let circle = circle.fold(Fake::default(), |fake, link| fake.symlink(link, "l/l"));
         assert_eq!(links(&circle, Path::new("/c/l")), None);
@@ -189,11 +254,18 @@ mod tests {
     fn a_capture_of_old_has_the_second_of_the_start() {
         let started = Question::Started(10);
         let old = |kind| {
-            let fake =
-                Fake::default().refuse(started.clone(), kind).file("/proc/stat", "cpu 1\nbtime 1000\n");
-            fake.file("/proc/10/stat", "10 (maria) db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10050 1 2\n")
+            let fake = Fake::default()
+                .refuse(started.clone(), kind)
+                .file("/proc/stat", "cpu 1\nbtime 1000\n");
+            fake.file(
+                "/proc/10/stat",
+                "10 (maria) db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10050 1 2\n",
+            )
         };
-        assert_eq!(of_process(&old(MissKind::NotCollected), 10), Some(Moment::in_second(1_100)));
+        assert_eq!(
+            of_process(&old(MissKind::NotCollected), 10),
+            Some(Moment::in_second(1_100))
+        );
         assert_eq!(of_process(&old(MissKind::Failed), 10), None);
         let told = old(MissKind::NotCollected).answer(started.clone(), "1100500000000\n");
         assert_eq!(of_process(&told, 10), Some(Moment::at(1_100_500_000_000)));

@@ -1,8 +1,8 @@
 //! Whether each file system issues flushes of its own, derived from the options in force.
 //!
-//! The effect of an option in fstab is left to `validity`. Options belong to the superblock, so all mounts of one
-//! superblock have the same answer. On ext4 the absence of `nobarrier` in mountinfo does not mean *on*. XFS can print
-//! `nobarrier` long after the option lost its effect.
+//! The effect of an option in fstab is left to `validity`. Options belong to the superblock, so all
+//! mounts of one superblock have the same answer. On ext4 the absence of `nobarrier` in mountinfo
+//! does not mean *on*. XFS can print `nobarrier` long after the option lost its effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,21 +16,37 @@ use crate::version::Version;
 use crate::workers;
 
 /// Derives the barrier state of every mount.
-pub const COLLECTOR: Collector = Collector { id: "barriers", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "barriers",
+    run,
+};
 
 /// Block file systems that flush unless an option of [`OFF`] says otherwise.
-const FLUSHING: &[&str] = &["btrfs", "f2fs", "nilfs2", "gfs2", "hfsplus", "bcachefs", "ocfs2"];
+const FLUSHING: &[&str] = &[
+    "btrfs", "f2fs", "nilfs2", "gfs2", "hfsplus", "bcachefs", "ocfs2",
+];
 
 /// Options that turn flushes off.
-const OFF: &[&str] =
-    &["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "journal_flush_disabled"];
+const OFF: &[&str] = &[
+    "nobarrier",
+    "barrier=0",
+    "barrier=none",
+    "fsync_mode=nobarrier",
+    "journal_flush_disabled",
+];
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.which(&mount::CLASS, |class| flushes(*class));
-    let mut found: Vec<(Option<String>, Subject, Reading<Barrier>)> = workers::each(&mounts, |mount| {
-        (facts.value(mount, &mount::DEVNO), mount.clone(), barrier(mount, facts))
-    });
-    // A superblock has one answer, the options of its first mount; mounts of it that differ were read while it changed.
+    let mut found: Vec<(Option<String>, Subject, Reading<Barrier>)> =
+        workers::each(&mounts, |mount| {
+            (
+                facts.value(mount, &mount::DEVNO),
+                mount.clone(),
+                barrier(mount, facts),
+            )
+        });
+    // A superblock has one answer, the options of its first mount; mounts of it that differ were
+    // read while it changed.
     let mut answers: BTreeMap<String, BTreeSet<Barrier>> = BTreeMap::new();
     for (superblock, _, reading) in &found {
         if let (Some(superblock), Some(word)) = (superblock, reading.value()) {
@@ -38,7 +54,9 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
         }
     }
     for (superblock, mount, reading) in &mut found {
-        let words = superblock.as_ref().and_then(|superblock| answers.get(superblock));
+        let words = superblock
+            .as_ref()
+            .and_then(|superblock| answers.get(superblock));
         if words.is_some_and(|words| words.len() > 1) {
             let says = "mounts of one superblock show different options";
             *reading = Reading::unknown(Why::Ambiguous, says);
@@ -59,7 +77,9 @@ fn barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
     match fstype.as_str() {
         "ext2" | "ext3" | "ext4" => match facts.get(subject, &mount::EXT4_OPTIONS) {
             Reading::Known { value, source }
-                if value.iter().any(|o| o == "barrier" || OFF.contains(&o.as_str())) =>
+                if value
+                    .iter()
+                    .any(|o| o == "barrier" || OFF.contains(&o.as_str())) =>
             {
                 Reading::known(sent(is_off(&value)), source)
             }
@@ -72,14 +92,24 @@ fn barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {
             (false, _) => Ok(Barrier::On),
             (true, Truth::False) => Ok(Barrier::NoEffect),
             (true, Truth::True) => Ok(Barrier::Off),
-            (true, Truth::Unknown) => Err("nobarrier, and the kernel's version is not known".to_owned()),
+            (true, Truth::Unknown) => {
+                Err("nobarrier, and the kernel's version is not known".to_owned())
+            }
         }),
-        // An overlay passes flushes on, unless told to forget them (Documentation/filesystems/overlayfs.rst).
+        // An overlay passes flushes on, unless told to forget them
+        // (Documentation/filesystems/overlayfs.rst).
         "overlay" => printed.map(|options| {
-            sent(options.iter().any(|option| option == "volatile" || option == "fsync=volatile"))
+            sent(
+                options
+                    .iter()
+                    .any(|option| option == "volatile" || option == "fsync=volatile"),
+            )
         }),
         other if FLUSHING.contains(&other) => printed.map(|options| sent(is_off(&options))),
-        other => Reading::unknown(Why::Ambiguous, format!("walwise does not know how {other} flushes")),
+        other => Reading::unknown(
+            Why::Ambiguous,
+            format!("walwise does not know how {other} flushes"),
+        ),
     }
 }
 
@@ -87,12 +117,22 @@ fn sent(is_off: bool) -> Barrier {
     if is_off { Barrier::Off } else { Barrier::On }
 }
 
-/// ext4 from mountinfo alone, which prints only what differs from the superblock's defaults: `tune2fs -o nobarrier` is
-/// invisible there, so silence proves nothing.
+/// ext4 from mountinfo alone, which prints only what differs from the superblock's defaults:
+/// `tune2fs -o nobarrier` is invisible there, so silence proves nothing.
 fn ext_printed(printed: Reading<Vec<String>>) -> Reading<Barrier> {
     let (value, source) = match printed {
         Reading::Known { value, source } => (value, source),
-        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => {
+            return Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            };
+        }
     };
     let has = |words: &[&str]| value.iter().any(|option| words.contains(&option.as_str()));
     match (has(OFF), has(&["barrier", "barrier=1"])) {
@@ -105,28 +145,41 @@ fn ext_printed(printed: Reading<Vec<String>>) -> Reading<Barrier> {
     }
 }
 
-/// ext3's own driver before 3.1 sent no flushes unless it was asked to (commit 00eacd66cd8a), and printed the option
-/// when it was. Distribution kernels with other version numbers may differ, so they stay unknown.
+/// ext3's own driver before 3.1 sent no flushes unless it was asked to (commit 00eacd66cd8a), and
+/// printed the option when it was. Distribution kernels with other version numbers may differ, so
+/// they stay unknown.
 fn ext3_by_default(
     fstype: &str,
     printed: &Reading<Vec<String>>,
     facts: &FactSet,
 ) -> Option<Reading<Barrier>> {
-    let Reading::Known { value, source } = printed else { return None };
-    let said = value
-        .iter()
-        .any(|option| option == "barrier" || option.starts_with("barrier=") || option == "nobarrier");
+    let Reading::Known { value, source } = printed else {
+        return None;
+    };
+    let said = value.iter().any(|option| {
+        option == "barrier" || option.starts_with("barrier=") || option == "nobarrier"
+    });
     let quiet = fstype == "ext3" && !said && is_at_least(facts, "3.1") == Truth::False;
     quiet.then(|| Reading::known(Barrier::Off, source.clone()))
 }
 
-/// Whether this kernel's XFS obeys `nobarrier`: before 4.10, and on RHEL 7 before 3.10.0-1127 (7.8).
+/// Whether this kernel's XFS obeys `nobarrier`: before 4.10, and on RHEL 7 before 3.10.0-1127
+/// (7.8).
 fn xfs_obeys(facts: &FactSet) -> Truth {
     let host = Subject::host();
-    let Some(version) = facts.value(&host, &kernel::VERSION) else { return Truth::Unknown };
-    if facts.value(&host, &kernel::VENDOR).is_some_and(|vendor| vendor == "el7") {
-        let build =
-            version.tail().trim_start_matches('-').split('.').next().and_then(|n| n.parse::<u32>().ok());
+    let Some(version) = facts.value(&host, &kernel::VERSION) else {
+        return Truth::Unknown;
+    };
+    if facts
+        .value(&host, &kernel::VENDOR)
+        .is_some_and(|vendor| vendor == "el7")
+    {
+        let build = version
+            .tail()
+            .trim_start_matches('-')
+            .split('.')
+            .next()
+            .and_then(|n| n.parse::<u32>().ok());
         return build.map_or(Truth::Unknown, |build| Truth::from(build < 1127));
     }
     // An enterprise kernel with a lower number may have dropped it early: then it is not known.
@@ -162,7 +215,12 @@ mod tests {
         facts.know(&host, &kernel::VENDOR, vendor.to_owned(), Source::Assumed);
         facts.know(&root, &mount::CLASS, MountClass::Block, Source::Assumed);
         facts.know(&root, &mount::FSTYPE, fstype.to_owned(), Source::Assumed);
-        facts.know(&root, &mount::SUPER_OPTIONS, words(printed), Source::Assumed);
+        facts.know(
+            &root,
+            &mount::SUPER_OPTIONS,
+            words(printed),
+            Source::Assumed,
+        );
         if let Some(options) = ext4 {
             facts.know(&root, &mount::EXT4_OPTIONS, words(options), Source::Assumed);
         }
@@ -172,27 +230,139 @@ mod tests {
     #[test]
     fn every_file_system_and_kernel() {
         for (fstype, printed, ext4, release, vendor, expect) in [
-            ("ext4", "rw", Some("rw,barrier,data=ordered"), "6.1", "mainline", Some("on")),
-            ("ext4", "rw,nobarrier", Some("rw,nobarrier"), "6.1", "mainline", Some("off")),
+            (
+                "ext4",
+                "rw",
+                Some("rw,barrier,data=ordered"),
+                "6.1",
+                "mainline",
+                Some("on"),
+            ),
+            (
+                "ext4",
+                "rw,nobarrier",
+                Some("rw,nobarrier"),
+                "6.1",
+                "mainline",
+                Some("off"),
+            ),
             ("ext4", "rw,nobarrier", None, "6.1", "mainline", Some("off")),
-            ("ext4", "rw", Some("rw,nobarrier"), "6.1", "mainline", Some("off")),
+            (
+                "ext4",
+                "rw",
+                Some("rw,nobarrier"),
+                "6.1",
+                "mainline",
+                Some("off"),
+            ),
             ("ext4", "rw", None, "6.1", "mainline", None),
-            ("ext3", "rw,barrier=1", None, "2.6.32", "mainline", Some("on")),
-            ("ext3", "rw,errors=continue", None, "2.6.32", "mainline", Some("off")),
-            ("ext3", "rw,barrier=0", None, "2.6.32", "mainline", Some("off")),
+            (
+                "ext3",
+                "rw,barrier=1",
+                None,
+                "2.6.32",
+                "mainline",
+                Some("on"),
+            ),
+            (
+                "ext3",
+                "rw,errors=continue",
+                None,
+                "2.6.32",
+                "mainline",
+                Some("off"),
+            ),
+            (
+                "ext3",
+                "rw,barrier=0",
+                None,
+                "2.6.32",
+                "mainline",
+                Some("off"),
+            ),
             ("ext3", "rw,errors=continue", None, "3.1", "mainline", None),
-            ("ext3", "rw,errors=continue", None, "2.6.32-754.el6.x86_64", "el6", None),
-            ("ext4", "rw,errors=continue", None, "2.6.32", "mainline", None),
+            (
+                "ext3",
+                "rw,errors=continue",
+                None,
+                "2.6.32-754.el6.x86_64",
+                "el6",
+                None,
+            ),
+            (
+                "ext4",
+                "rw,errors=continue",
+                None,
+                "2.6.32",
+                "mainline",
+                None,
+            ),
             ("xfs", "rw,noquota", None, "6.1", "mainline", Some("on")),
-            ("xfs", "rw,nobarrier", None, "4.9.1", "mainline", Some("off")),
-            ("xfs", "rw,nobarrier", None, "4.14.1", "mainline", Some("no effect")),
-            ("xfs", "rw,nobarrier", None, "3.10.0-514.el7.x86_64", "el7", Some("off")),
-            ("xfs", "rw,nobarrier", None, "3.10.0-1160.76.1.el7.x86_64", "el7", Some("no effect")),
-            ("btrfs", "rw,nobarrier", None, "6.1", "mainline", Some("off")),
+            (
+                "xfs",
+                "rw,nobarrier",
+                None,
+                "4.9.1",
+                "mainline",
+                Some("off"),
+            ),
+            (
+                "xfs",
+                "rw,nobarrier",
+                None,
+                "4.14.1",
+                "mainline",
+                Some("no effect"),
+            ),
+            (
+                "xfs",
+                "rw,nobarrier",
+                None,
+                "3.10.0-514.el7.x86_64",
+                "el7",
+                Some("off"),
+            ),
+            (
+                "xfs",
+                "rw,nobarrier",
+                None,
+                "3.10.0-1160.76.1.el7.x86_64",
+                "el7",
+                Some("no effect"),
+            ),
+            (
+                "btrfs",
+                "rw,nobarrier",
+                None,
+                "6.1",
+                "mainline",
+                Some("off"),
+            ),
             ("btrfs", "rw", None, "6.1", "mainline", Some("on")),
-            ("f2fs", "rw,fsync_mode=nobarrier", None, "6.1", "mainline", Some("off")),
-            ("overlay", "rw,upperdir=/u,volatile", None, "6.1", "mainline", Some("off")),
-            ("overlay", "rw,upperdir=/u", None, "6.1", "mainline", Some("on")),
+            (
+                "f2fs",
+                "rw,fsync_mode=nobarrier",
+                None,
+                "6.1",
+                "mainline",
+                Some("off"),
+            ),
+            (
+                "overlay",
+                "rw,upperdir=/u,volatile",
+                None,
+                "6.1",
+                "mainline",
+                Some("off"),
+            ),
+            (
+                "overlay",
+                "rw,upperdir=/u",
+                None,
+                "6.1",
+                "mainline",
+                Some("on"),
+            ),
             ("strangefs", "rw", None, "6.1", "mainline", None),
         ] {
             let found = conclude(fstype, printed, ext4, release, vendor);
@@ -205,8 +375,14 @@ mod tests {
         let answers = |second: &str, devno: &str| {
             let mut facts = FactSet::default();
             let host = Subject::host();
-            facts.know(&host, &kernel::VERSION, Version::parse("6.1").unwrap(), Source::Assumed);
-            // What was given with the second mount of a superblock has no effect; mountinfo prints the first one's.
+            facts.know(
+                &host,
+                &kernel::VERSION,
+                Version::parse("6.1").unwrap(),
+                Source::Assumed,
+            );
+            // What was given with the second mount of a superblock has no effect; mountinfo prints
+            // the first one's.
             for (point, options, devno) in [("/a", "rw,nobarrier", "0:40"), ("/b", second, devno)] {
                 let mount = Subject::mount(point);
                 facts.know(&mount, &mount::CLASS, MountClass::Block, Source::Assumed);
@@ -215,7 +391,11 @@ mod tests {
                 let options = options.split(',').map(str::to_owned).collect();
                 facts.know(&mount, &mount::SUPER_OPTIONS, options, Source::Assumed);
             }
-            run(&crate::testing::Fake::default(), &Request::default(), &mut facts);
+            run(
+                &crate::testing::Fake::default(),
+                &Request::default(),
+                &mut facts,
+            );
             ["/a", "/b"].map(|point| facts.value(&Subject::mount(point), &mount::BARRIER))
         };
         let (on, off) = (Some(Barrier::On), Some(Barrier::Off));

@@ -1,7 +1,8 @@
-//! btrfs: all member devices, the profiles of its block groups, and whether data is overwritten in place.
+//! btrfs: all member devices, the profiles of its block groups, and whether data is overwritten in
+//! place.
 //!
-//! Everything is read from /sys/fs/btrfs/UUID (BTRFS sysfs, ch-sysfs of btrfs-progs). A mount names one device but may
-//! span many, and a commit is only as durable as the worst of them.
+//! Everything is read from /sys/fs/btrfs/UUID (BTRFS sysfs, ch-sysfs of btrfs-progs). A mount names
+//! one device but may span many, and a commit is only as durable as the worst of them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,8 +23,9 @@ pub const COLLECTOR: Collector = Collector { id: "btrfs", run };
 const ALL: &str = "/sys/fs/btrfs";
 
 /// Profiles, spelled as btrfs names their directories.
-const PROFILES: &[&str] =
-    &["single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6"];
+const PROFILES: &[&str] = &[
+    "single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6",
+];
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mounts = facts.which(&mount::FSTYPE, |fstype| fstype == "btrfs");
@@ -38,10 +40,15 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mut known: BTreeMap<&Path, BtrfsProperties> = BTreeMap::new();
     for subject in &mounts {
         let options = facts.get(subject, &mount::SUPER_OPTIONS);
-        facts.put(subject, &mount::BTRFS_NODATACOW, options.map(|options| is_nodatacow(&options)));
+        facts.put(
+            subject,
+            &mount::BTRFS_NODATACOW,
+            options.map(|options| is_nodatacow(&options)),
+        );
         let device = facts.resolve(subject, Scope::Device);
-        let Some((home, devices)) =
-            device.and_then(|device| home_of.get(&device)).and_then(|index| members.get(*index))
+        let Some((home, devices)) = device
+            .and_then(|device| home_of.get(&device))
+            .and_then(|index| members.get(*index))
         else {
             facts.put(subject, &mount::BTRFS_DEVICES, homeless());
             facts.put(subject, &mount::BTRFS_DEVICE_COUNT, homeless());
@@ -51,9 +58,17 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.put(subject, &mount::BTRFS_MISSING, homeless());
             continue;
         };
-        let names = devices.iter().map(|device| device.name().to_owned()).collect();
+        let names = devices
+            .iter()
+            .map(|device| device.name().to_owned())
+            .collect();
         let source = Source::file(safe(path_bytes(&home.join("devices"))));
-        facts.know(subject, &mount::BTRFS_DEVICE_COUNT, devices.len() as u64, source.clone());
+        facts.know(
+            subject,
+            &mount::BTRFS_DEVICE_COUNT,
+            devices.len() as u64,
+            source.clone(),
+        );
         facts.know(subject, &mount::BTRFS_DEVICES, names, source.clone());
         if let Some(uuid) = home.file_name() {
             facts.know(subject, &mount::UUID, safe(uuid.as_encoded_bytes()), source);
@@ -62,7 +77,10 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.mention(device);
             facts.stand(subject, device);
         }
-        let known = known.entry(home).or_insert_with(|| BtrfsProperties::read(host, home)).clone();
+        let known = known
+            .entry(home)
+            .or_insert_with(|| BtrfsProperties::read(host, home))
+            .clone();
         facts.put(subject, &mount::BTRFS_DATA_PROFILES, known.data);
         facts.put(subject, &mount::BTRFS_METADATA_PROFILES, known.metadata);
         facts.put(subject, &mount::BTRFS_ERRORS, known.errors);
@@ -99,8 +117,9 @@ fn errors_in(text: &str) -> Result<u64, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let count = |pair: &[&str]| pair.get(1).and_then(|count| count.parse::<u64>().ok());
     let counts = words.chunks(2).map(count).collect::<Option<Vec<u64>>>();
-    let counts =
-        counts.filter(|counts| !counts.is_empty()).ok_or_else(|| format!("`{text}` is no list of counts"))?;
+    let counts = counts
+        .filter(|counts| !counts.is_empty())
+        .ok_or_else(|| format!("`{text}` is no list of counts"))?;
     Ok(counts.into_iter().fold(0, u64::saturating_add))
 }
 
@@ -123,13 +142,21 @@ fn over_devices(host: &dyn Host, devinfo: &Path, file: &str, count: Count) -> Re
     for name in &names {
         let path = devinfo.join(name).join(file);
         let text = match host.read(&path) {
-            Ok(text) => safe(&text.iter().map(|b| if *b == b'\n' { b' ' } else { *b }).collect::<Vec<_>>()),
+            Ok(text) => safe(
+                &text
+                    .iter()
+                    .map(|b| if *b == b'\n' { b' ' } else { *b })
+                    .collect::<Vec<_>>(),
+            ),
             Err(miss) => return refused(&miss, &safe(path_bytes(&path))),
         };
         match count(text.trim()) {
             Ok(count) => sum = sum.saturating_add(count),
             Err(detail) => {
-                return Reading::unknown(Why::Malformed, format!("{}: {detail}", safe(path_bytes(&path))));
+                return Reading::unknown(
+                    Why::Malformed,
+                    format!("{}: {detail}", safe(path_bytes(&path))),
+                );
             }
         }
     }
@@ -142,11 +169,17 @@ fn members(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)>
         facts.warn(no_members(ALL, &miss, "btrfs"));
         Vec::new()
     });
-    let is_uuid = |name: &&OsString| name.to_str().is_some_and(|name| name.len() == 36 && name.contains('-'));
+    let is_uuid = |name: &&OsString| {
+        name.to_str()
+            .is_some_and(|name| name.len() == 36 && name.contains('-'))
+    };
     let member = |name: &OsString| {
         let home = Path::new(ALL).join(name);
         let devices = host.list(&home.join("devices")).ok()?;
-        Some((home, devices.iter().map(|device| node::subject(device)).collect()))
+        Some((
+            home,
+            devices.iter().map(|device| node::subject(device)).collect(),
+        ))
     };
     names.iter().filter(is_uuid).filter_map(member).collect()
 }
@@ -159,9 +192,13 @@ fn profiles(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<String>> {
         let shown = safe(path_bytes(&directory));
         match host.list(&directory) {
             Ok(names) => {
-                let is_profile = |name: &OsString| PROFILES.iter().find(|p| name.as_os_str() == **p);
-                let found: Vec<String> =
-                    names.iter().filter_map(is_profile).map(|p| (*p).to_owned()).collect();
+                let is_profile =
+                    |name: &OsString| PROFILES.iter().find(|p| name.as_os_str() == **p);
+                let found: Vec<String> = names
+                    .iter()
+                    .filter_map(is_profile)
+                    .map(|p| (*p).to_owned())
+                    .collect();
                 if !found.is_empty() {
                     return Reading::known(found, Source::file(shown));
                 }
@@ -173,21 +210,26 @@ fn profiles(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<String>> {
     refusal.unwrap_or_else(|| Reading::unknown(Why::Malformed, format!("{shown} names no profile")))
 }
 
-/// Whether new files are overwritten in place: the last option wins, and enabling compression turns copy-on-write back
-/// on.
+/// Whether new files are overwritten in place: the last option wins, and enabling compression turns
+/// copy-on-write back on.
 fn is_nodatacow(options: &[String]) -> bool {
-    options.iter().fold(false, |nocow, option| match option.as_str() {
-        "nodatacow" => true,
-        "datacow" | "datasum" => false,
-        "compress=no" | "compress=none" | "compress-force=no" | "compress-force=none" => nocow,
-        option if option.starts_with("compress") => false,
-        _ => nocow,
-    })
+    options
+        .iter()
+        .fold(false, |nocow, option| match option.as_str() {
+            "nodatacow" => true,
+            "datacow" | "datasum" => false,
+            "compress=no" | "compress=none" | "compress-force=no" | "compress-force=none" => nocow,
+            option if option.starts_with("compress") => false,
+            _ => nocow,
+        })
 }
 
 /// The reading for a file system that was not found by its device.
 fn homeless<T>() -> Reading<T> {
-    Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"))
+    Reading::unknown(
+        Why::Absent,
+        format!("no file system in {ALL} has its device"),
+    )
 }
 
 #[cfg(test)]
@@ -230,38 +272,55 @@ mod tests {
                 ],
             );
         let (facts, root) = (collect(&host), Subject::mount("/"));
-        assert_eq!(facts.leaves(&root), [Subject::device("sda2"), Subject::device("sdb")]);
-        assert_eq!(facts.value(&root, &mount::BTRFS_DEVICES).unwrap(), ["sda2", "sdb"]);
+        assert_eq!(
+            facts.leaves(&root),
+            [Subject::device("sda2"), Subject::device("sdb")]
+        );
+        assert_eq!(
+            facts.value(&root, &mount::BTRFS_DEVICES).unwrap(),
+            ["sda2", "sdb"]
+        );
         assert_eq!(facts.value(&root, &mount::BTRFS_DEVICE_COUNT), Some(2));
-        assert_eq!(facts.value(&root, &mount::BTRFS_DATA_PROFILES).unwrap(), ["raid1"]);
-        assert_eq!(facts.value(&root, &mount::BTRFS_METADATA_PROFILES).unwrap(), ["dup"]);
+        assert_eq!(
+            facts.value(&root, &mount::BTRFS_DATA_PROFILES).unwrap(),
+            ["raid1"]
+        );
+        assert_eq!(
+            facts.value(&root, &mount::BTRFS_METADATA_PROFILES).unwrap(),
+            ["dup"]
+        );
         assert_eq!(facts.value(&root, &mount::BTRFS_NODATACOW), Some(true));
     }
 
     #[test]
     fn errors_and_missing_devices_are_summed_and_one_unread_device_leaves_them_open() {
         let stats = |n: u64| {
-            format!("write_errs {n}\nread_errs 0\nflush_errs 1\ncorruption_errs 0\ngeneration_errs 0")
+            format!(
+                "write_errs {n}\nread_errs 0\nflush_errs 1\ncorruption_errs 0\ngeneration_errs 0"
+            )
         };
         let host = || {
-            Fake::default().symlink(format!("{HOME}/devices/sda2"), "x").files(
-                &format!("{HOME}/devinfo"),
-                &[
-                    ("1/error_stats", &stats(3)),
-                    ("2/error_stats", &stats(0)),
-                    ("1/missing", "0"),
-                    ("2/missing", "1"),
-                ],
-            )
+            Fake::default()
+                .symlink(format!("{HOME}/devices/sda2"), "x")
+                .files(
+                    &format!("{HOME}/devinfo"),
+                    &[
+                        ("1/error_stats", &stats(3)),
+                        ("2/error_stats", &stats(0)),
+                        ("1/missing", "0"),
+                        ("2/missing", "1"),
+                    ],
+                )
         };
         let root = Subject::mount("/");
         let facts = collect(&host());
         assert_eq!(facts.value(&root, &mount::BTRFS_ERRORS), Some(5));
         assert_eq!(facts.value(&root, &mount::BTRFS_MISSING), Some(1));
         for text in ["", "write_errs", "write_errs x"] {
-            let facts = collect(
-                &host().files(&format!("{HOME}/devinfo"), &[("3/error_stats", text), ("3/missing", "0")]),
-            );
+            let facts = collect(&host().files(
+                &format!("{HOME}/devinfo"),
+                &[("3/error_stats", text), ("3/missing", "0")],
+            ));
             assert_eq!(facts.value(&root, &mount::BTRFS_ERRORS), None, "{text:?}");
         }
     }
@@ -270,16 +329,29 @@ mod tests {
     fn mixed_block_groups_count_for_both() {
         let host = Fake::default()
             .symlink(format!("{HOME}/devices/sda2"), "x")
-            .files(&format!("{HOME}/allocation"), &[("mixed/single/used_bytes", "1")]);
+            .files(
+                &format!("{HOME}/allocation"),
+                &[("mixed/single/used_bytes", "1")],
+            );
         let (facts, root) = (collect(&host), Subject::mount("/"));
-        assert_eq!(facts.value(&root, &mount::BTRFS_DATA_PROFILES).unwrap(), ["single"]);
-        assert_eq!(facts.value(&root, &mount::BTRFS_METADATA_PROFILES).unwrap(), ["single"]);
+        assert_eq!(
+            facts.value(&root, &mount::BTRFS_DATA_PROFILES).unwrap(),
+            ["single"]
+        );
+        assert_eq!(
+            facts.value(&root, &mount::BTRFS_METADATA_PROFILES).unwrap(),
+            ["single"]
+        );
     }
 
     #[test]
     fn a_file_system_that_is_not_found_is_unknown() {
         let facts = collect(&Fake::default());
-        assert!(!facts.get(&Subject::mount("/"), &mount::BTRFS_DATA_PROFILES).is_known());
+        assert!(
+            !facts
+                .get(&Subject::mount("/"), &mount::BTRFS_DATA_PROFILES)
+                .is_known()
+        );
         assert_eq!(sentences(&facts).len(), 1);
     }
 

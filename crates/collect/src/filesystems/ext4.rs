@@ -1,8 +1,10 @@
-//! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted errors, features, clusters.
+//! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted
+//! errors, features, clusters.
 //!
-//! Everybody may read the options and the journal (/proc/fs/ext4, /sys/fs/ext4); only root may read the superblock, with
-//! features and clusters. Whether barriers are on is derived in [`super::barrier`]. The file `fc_info` exists with and without
-//! fast commits, so only a count above zero proves the feature.
+//! Everybody may read the options and the journal (/proc/fs/ext4, /sys/fs/ext4); only root may read
+//! the superblock, with features and clusters. Whether barriers are on is derived in
+//! [`super::barrier`]. The file `fc_info` exists with and without fast commits, so only a count
+//! above zero proves the feature.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -20,11 +22,13 @@ use crate::text::{raw, safe};
 use crate::workers;
 
 mod journal {
-    //! The owner of a journal device, by the name of the journal's thread, where the list of journals leaves it open.
+    //! The owner of a journal device, by the name of the journal's thread, where the list of
+    //! journals leaves it open.
     //!
-    //! The kernel names the journal's thread after it (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the file system
-    //! itself, `jbd2/sdc1` for another device. Kernels before 5.17 cut the name to 15 bytes. A name that may have been cut
-    //! proves nothing unless it can only be the file system's own.
+    //! The kernel names the journal's thread after it (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode
+    //! 8 of the file system itself, `jbd2/sdc1` for another device. Kernels before 5.17 cut the
+    //! name to 15 bytes. A name that may have been cut proves nothing unless it can only be the
+    //! file system's own.
 
     use std::path::Path;
 
@@ -37,7 +41,12 @@ mod journal {
 
     /// The device that holds the journal; absent where it lies inside. `task` is what
     /// `journal_task` of the file system says.
-    pub fn device(host: &dyn Host, own: &Subject, task: Reading<String>, facts: &FactSet) -> Reading<String> {
+    pub fn device(
+        host: &dyn Host,
+        own: &Subject,
+        task: Reading<String>,
+        facts: &FactSet,
+    ) -> Reading<String> {
         let thread = task.and_then(|text| match text.parse::<u32>() {
             Ok(0) => Err("its thread is out of sight".to_owned()),
             Ok(pid) => Ok(pid),
@@ -45,13 +54,27 @@ mod journal {
         });
         let pid = match thread {
             Reading::Known { value, .. } => value,
-            Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            } => {
+                return Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                };
+            }
         };
         let name = attribute::text(host, &Path::new("/proc").join(pid.to_string()).join("comm"));
-        let inside =
-            name.value().and_then(|name| name.strip_prefix("jbd2/")).map(|name| is_inside(name, own.name()));
+        let inside = name
+            .value()
+            .and_then(|name| name.strip_prefix("jbd2/"))
+            .map(|name| is_inside(name, own.name()));
         match inside {
-            Some(Some(true)) => Reading::unknown(Why::Absent, "the journal is on the device itself"),
+            Some(Some(true)) => {
+                Reading::unknown(Why::Absent, "the journal is on the device itself")
+            }
             Some(Some(false)) => name.and_then(|name| {
                 let device = name.strip_prefix("jbd2/").unwrap_or_default().to_owned();
                 if facts.contains(&Subject::device(device.clone())) {
@@ -60,14 +83,20 @@ mod journal {
                     Err(format!("{device} is not among the devices found"))
                 }
             }),
-            Some(None) => Reading::unknown(Why::Ambiguous, "the name of the journal's thread was cut"),
+            Some(None) => {
+                Reading::unknown(Why::Ambiguous, "the name of the journal's thread was cut")
+            }
             None => name.and_then(|name| Err(format!("`{name}` is not a journal thread"))),
         }
     }
 
-    /// Whether a thread's name is that of a journal inside this device; `None` where it was cut too early to tell.
+    /// Whether a thread's name is that of a journal inside this device; `None` where it was cut too
+    /// early to tell.
     fn is_inside(name: &str, own: &str) -> Option<bool> {
-        if let Some(inode) = name.strip_prefix(own).and_then(|rest| rest.strip_prefix('-')) {
+        if let Some(inode) = name
+            .strip_prefix(own)
+            .and_then(|rest| rest.strip_prefix('-'))
+        {
             return inode.bytes().all(|b| b.is_ascii_digit()).then_some(true);
         }
         (name.len() + "jbd2/".len() != LONGEST).then_some(false)
@@ -99,14 +128,39 @@ mod journal {
             for (own, task, comm, expect) in [
                 ("sdb1", "71", "jbd2/sdb1-8\n", (None, Some(Why::Absent))),
                 ("sdb1", "71", "jbd2/sdc1\n", (Some("sdc1".to_owned()), None)),
-                ("nvme0n1p1", "71", "jbd2/nvme0n1p1-\n", (None, Some(Why::Absent))),
-                ("nvme10n11p1", "71", "jbd2/nvme10n11p\n", (None, Some(Why::Ambiguous))),
-                ("nvme10n11p1", "71", "jbd2/nvme10n11p1-8\n", (None, Some(Why::Absent))),
-                ("sdb1", "71", "jbd2/nvme10n1p1\n", (None, Some(Why::Ambiguous))),
+                (
+                    "nvme0n1p1",
+                    "71",
+                    "jbd2/nvme0n1p1-\n",
+                    (None, Some(Why::Absent)),
+                ),
+                (
+                    "nvme10n11p1",
+                    "71",
+                    "jbd2/nvme10n11p\n",
+                    (None, Some(Why::Ambiguous)),
+                ),
+                (
+                    "nvme10n11p1",
+                    "71",
+                    "jbd2/nvme10n11p1-8\n",
+                    (None, Some(Why::Absent)),
+                ),
+                (
+                    "sdb1",
+                    "71",
+                    "jbd2/nvme10n1p1\n",
+                    (None, Some(Why::Ambiguous)),
+                ),
                 ("sdb1", "71", "jbd2/sdz9\n", (None, Some(Why::Malformed))),
                 ("sdb1", "71", "kworker\n", (None, Some(Why::Malformed))),
                 ("sdb1", "0", "jbd2/sdc1\n", (None, Some(Why::Malformed))),
-                ("sdb1", "<none>", "jbd2/sdc1\n", (None, Some(Why::Malformed))),
+                (
+                    "sdb1",
+                    "<none>",
+                    "jbd2/sdc1\n",
+                    (None, Some(Why::Malformed)),
+                ),
             ] {
                 assert_eq!(found(own, task, comm), expect, "{own} {task} {comm}");
             }
@@ -150,18 +204,29 @@ struct Ext4 {
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let mut by_device: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
-    for subject in facts.which(&mount::FSTYPE, |fstype| ["ext2", "ext3", "ext4"].contains(&fstype.as_str())) {
+    for subject in facts.which(&mount::FSTYPE, |fstype| {
+        ["ext2", "ext3", "ext4"].contains(&fstype.as_str())
+    }) {
         if let Some(device) = facts.resolve(&subject, Scope::Device) {
             by_device.entry(device).or_default().push(subject);
         }
     }
     let devices: Vec<&Subject> = by_device.keys().collect();
     let found = workers::each(&devices, |device| {
-        look(host, facts, device, by_device.get(device).map_or(&[], Vec::as_slice))
+        look(
+            host,
+            facts,
+            device,
+            by_device.get(device).map_or(&[], Vec::as_slice),
+        )
     });
     let outside = outside_journals(host, facts, &devices, &found);
     for (((device, mounts), found), outside) in by_device.iter().zip(&found).zip(outside) {
-        if let Some(journal) = outside.value().map(Subject::device).filter(|journal| journal != device) {
+        if let Some(journal) = outside
+            .value()
+            .map(Subject::device)
+            .filter(|journal| journal != device)
+        {
             // A commit waits for it like for the file system's own disk.
             for subject in mounts {
                 facts.stand(subject, &journal);
@@ -192,35 +257,62 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) 
             Reading::unknown(Why::Absent, "without bigalloc space is given out in blocks")
         }
         _ => read.and_then(|found| {
-            found.cluster.ok_or_else(|| "the superblock tells no size of a cluster".to_owned())
+            found
+                .cluster
+                .ok_or_else(|| "the superblock tells no size of a cluster".to_owned())
         }),
     };
     let name = PathBuf::from(OsString::from_vec(raw(device.name())));
     let proc = Path::new("/proc/fs/ext4").join(&name);
     let sys = Path::new("/sys/fs/ext4").join(&name);
-    let options =
-        assumed(facts, mounts, &mount::EXT4_OPTIONS).unwrap_or_else(|| options(host, &proc.join("options")));
+    let options = assumed(facts, mounts, &mount::EXT4_OPTIONS)
+        .unwrap_or_else(|| options(host, &proc.join("options")));
     let task = attribute::text(host, &sys.join("journal_task"));
-    let journal = assumed(facts, mounts, &mount::EXT4_JOURNAL).unwrap_or_else(|| journal(&task, &options));
+    let journal =
+        assumed(facts, mounts, &mount::EXT4_JOURNAL).unwrap_or_else(|| journal(&task, &options));
     let data = match journal.value() {
         Some(false) => Reading::unknown(Why::Absent, "without a journal there is no journal mode"),
         _ => options.clone().and_then(|options| {
-            let mode = options.iter().rev().find_map(|option| option.strip_prefix("data="));
+            let mode = options
+                .iter()
+                .rev()
+                .find_map(|option| option.strip_prefix("data="));
             JournalMode::read(mode.ok_or("no data= among the options in force")?)
         }),
     };
     let fast_commit = match features.clone() {
-        Reading::Known { value, source } => Reading::known(value.iter().any(|f| f == "fast_commit"), source),
-        Reading::Unknown { why, detail, remedy } => counted_commits(host, &proc.join("fc_info"), &options)
-            .unwrap_or(Reading::Unknown { why, detail, remedy }),
+        Reading::Known { value, source } => {
+            Reading::known(value.iter().any(|f| f == "fast_commit"), source)
+        }
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => counted_commits(host, &proc.join("fc_info"), &options).unwrap_or(Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        }),
     };
     let errors = attribute::number(host, &sys.join("errors_count"));
-    Ext4 { options, task, journal, data, errors, features, cluster, superblock, fast_commit }
+    Ext4 {
+        options,
+        task,
+        journal,
+        data,
+        errors,
+        features,
+        cluster,
+        superblock,
+        fast_commit,
+    }
 }
 
 /// The assumed value for the file system of these mounts.
 fn assumed<T: FactValue>(facts: &FactSet, mounts: &[Subject], key: &Key<T>) -> Option<Reading<T>> {
-    let held = mounts.iter().find(|mount| facts.is_assumed(mount, key.id()))?;
+    let held = mounts
+        .iter()
+        .find(|mount| facts.is_assumed(mount, key.id()))?;
     Some(facts.get(held, key))
 }
 
@@ -229,14 +321,18 @@ fn options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
     let shown = safe(path_bytes(path));
     match host.read(path) {
         Ok(text) => {
-            let lines = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+            let lines = text
+                .split(|b| *b == b'\n')
+                .map(<[u8]>::trim_ascii)
+                .filter(|line| !line.is_empty());
             Reading::known(lines.map(safe).collect(), Source::file(shown))
         }
         Err(miss) => refused(&miss, &shown),
     }
 }
 
-/// The journal's task, or `<none>`; older kernels lack the file, but list `data=` only where there is a journal.
+/// The journal's task, or `<none>`; older kernels lack the file, but list `data=` only where there
+/// is a journal.
 fn journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Reading<bool> {
     let task = task.clone().map(|task| task != "<none>");
     match (&task, options) {
@@ -251,9 +347,10 @@ fn journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Reading<bo
 
 const JOURNALS: &str = "/proc/fs/jbd2";
 
-/// The devices that hold the journals of these file systems, where that is not their own. The kernel names a journal
-/// inside a device `sda1-8`, with its inode, and one that is a device `sdb1`, but not whose it is; where several could be
-/// meant, the name of the journal's thread decides.
+/// The devices that hold the journals of these file systems, where that is not their own. The
+/// kernel names a journal inside a device `sda1-8`, with its inode, and one that is a device
+/// `sdb1`, but not whose it is; where several could be meant, the name of the journal's thread
+/// decides.
 fn outside_journals(
     host: &dyn Host,
     facts: &FactSet,
@@ -261,10 +358,16 @@ fn outside_journals(
     found: &[Ext4],
 ) -> Vec<Reading<String>> {
     let names: BTreeSet<String> = match host.list(Path::new(JOURNALS)) {
-        Ok(names) => names.iter().map(|name| safe(name.as_encoded_bytes())).collect(),
+        Ok(names) => names
+            .iter()
+            .map(|name| safe(name.as_encoded_bytes()))
+            .collect(),
         Err(miss) => return devices.iter().map(|_| refused(&miss, JOURNALS)).collect(),
     };
-    let inside: BTreeSet<&str> = names.iter().filter_map(|name| Some(name.rsplit_once('-')?.0)).collect();
+    let inside: BTreeSet<&str> = names
+        .iter()
+        .filter_map(|name| Some(name.rsplit_once('-')?.0))
+        .collect();
     let lacks = |(device, ext4): &(&&Subject, &Ext4)| {
         ext4.journal.value() == Some(&true) && !inside.contains(device.name())
     };
@@ -273,7 +376,9 @@ fn outside_journals(
     let outside: Vec<&String> = names.iter().filter(is_device).collect();
     let each = |pair: (&&Subject, &Ext4)| match outside.as_slice() {
         _ if !lacks(&pair) => Reading::unknown(Why::Absent, "it has no journal on another device"),
-        [only] if lacking == 1 => Reading::known((*only).clone(), Source::file(format!("{JOURNALS}/{only}"))),
+        [only] if lacking == 1 => {
+            Reading::known((*only).clone(), Source::file(format!("{JOURNALS}/{only}")))
+        }
         _ => match journal::device(host, pair.0, pair.1.task.clone(), facts) {
             known @ Reading::Known { .. } => known,
             Reading::Unknown { .. } => Reading::unknown(
@@ -285,10 +390,14 @@ fn outside_journals(
     devices.iter().zip(found).map(each).collect()
 }
 
-/// Whether fast commits are in use. A count above zero proves the feature, a count of zero proves nothing. A kernel that
-/// knows the feature (5.10) shows the count beside the options of every file system (fs/ext4/sysfs.c,
-/// ext4_register_sysfs), so without the file there are none.
-fn counted_commits(host: &dyn Host, path: &Path, options: &Reading<Vec<String>>) -> Option<Reading<bool>> {
+/// Whether fast commits are in use. A count above zero proves the feature, a count of zero proves
+/// nothing. A kernel that knows the feature (5.10) shows the count beside the options of every file
+/// system (fs/ext4/sysfs.c, ext4_register_sysfs), so without the file there are none.
+fn counted_commits(
+    host: &dyn Host,
+    path: &Path,
+    options: &Reading<Vec<String>>,
+) -> Option<Reading<bool>> {
     let source = || Source::file(safe(path_bytes(path)));
     let text = match host.read(path) {
         Ok(text) => text,
@@ -319,10 +428,25 @@ mod tests {
     fn collect(host: &Fake, privileged: bool) -> FactSet {
         let mut facts = FactSet::default();
         let device = Subject::device("sda1");
-        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Assumed);
-        facts.know(&device, &device::PATH, "/dev/sda1".to_owned(), Source::Assumed);
+        facts.know(
+            &Subject::host(),
+            &machine::PRIVILEGED,
+            privileged,
+            Source::Assumed,
+        );
+        facts.know(
+            &device,
+            &device::PATH,
+            "/dev/sda1".to_owned(),
+            Source::Assumed,
+        );
         for point in ["/", "/bind"] {
-            facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Assumed);
+            facts.know(
+                &Subject::mount(point),
+                &mount::FSTYPE,
+                "ext4".to_owned(),
+                Source::Assumed,
+            );
             facts.link(&Subject::mount(point), &device);
         }
         run(host, &Request::default(), &mut facts);
@@ -333,7 +457,10 @@ mod tests {
         Fake::default()
             .file("/proc/fs/ext4/sda1/options", OPTIONS)
             .file("/proc/fs/ext4/sda1/fc_info", fc_info)
-            .files("/sys/fs/ext4/sda1", &[("journal_task", "211"), ("errors_count", "3")])
+            .files(
+                "/sys/fs/ext4/sda1",
+                &[("journal_task", "211"), ("errors_count", "3")],
+            )
     }
 
     #[test]
@@ -341,27 +468,52 @@ mod tests {
         let host = machine(IDLE);
         let facts = collect(&host, false);
         for mount in ["/", "/bind"].map(Subject::mount) {
-            assert_eq!(facts.value(&mount, &mount::EXT4_DATA), Some(JournalMode::Ordered));
+            assert_eq!(
+                facts.value(&mount, &mount::EXT4_DATA),
+                Some(JournalMode::Ordered)
+            );
             assert_eq!(facts.value(&mount, &mount::EXT4_JOURNAL), Some(true));
             assert_eq!(facts.value(&mount, &mount::EXT4_ERRORS), Some(3));
             let fast = facts.get(&mount, &mount::EXT4_FAST_COMMIT);
-            assert!(matches!(fast, Reading::Unknown { remedy: Some(Remedy::RunAsRoot), .. }), "{fast:?}");
+            assert!(
+                matches!(
+                    fast,
+                    Reading::Unknown {
+                        remedy: Some(Remedy::RunAsRoot),
+                        ..
+                    }
+                ),
+                "{fast:?}"
+            );
         }
-        assert_eq!(host.asked().len(), 5, "a file system is read once, however often it is mounted");
+        assert_eq!(
+            host.asked().len(),
+            5,
+            "a file system is read once, however often it is mounted"
+        );
     }
 
     #[test]
     fn fast_commits_that_happened_prove_the_feature() {
         let busy = machine("fc stats:\n12 commits\n1 ineligible\n");
-        assert_eq!(collect(&busy, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT), Some(true));
+        assert_eq!(
+            collect(&busy, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT),
+            Some(true)
+        );
     }
 
     #[test]
     fn a_kernel_without_the_count_has_no_fast_commits() {
         let host = Fake::default().file("/proc/fs/ext4/sda1/options", OPTIONS);
-        let value = |host: &Fake| collect(host, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT);
+        let value = |host: &Fake| {
+            collect(host, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT)
+        };
         assert_eq!(value(&host), Some(false));
-        assert_eq!(value(&Fake::default()), None, "nothing of the file system was read");
+        assert_eq!(
+            value(&Fake::default()),
+            None,
+            "nothing of the file system was read"
+        );
         let question = Question::Read("/proc/fs/ext4/sda1/fc_info".into());
         assert_eq!(value(&host.refuse(question, MissKind::Denied)), None);
     }
@@ -375,7 +527,16 @@ mod tests {
         assert_eq!(facts.value(&root, &mount::EXT4_FAST_COMMIT), Some(true));
         assert_eq!(facts.value(&root, &mount::EXT4_FEATURES).unwrap().len(), 4);
         let cluster = facts.get(&root, &mount::EXT4_CLUSTER);
-        assert!(matches!(cluster, Reading::Unknown { why: Why::Absent, .. }), "{cluster:?}");
+        assert!(
+            matches!(
+                cluster,
+                Reading::Unknown {
+                    why: Why::Absent,
+                    ..
+                }
+            ),
+            "{cluster:?}"
+        );
         for (answer, expect) in [
             ("features extent bigalloc\ncluster 16384\n", Some(16384)),
             // A capture of before, and a number that is none.
@@ -383,12 +544,24 @@ mod tests {
             ("features extent bigalloc\ncluster many\n", None),
         ] {
             let facts = collect(&machine(IDLE).answer(question(), answer), true);
-            assert_eq!(facts.value(&root, &mount::EXT4_FEATURES).unwrap(), ["extent", "bigalloc"]);
+            assert_eq!(
+                facts.value(&root, &mount::EXT4_FEATURES).unwrap(),
+                ["extent", "bigalloc"]
+            );
             assert_eq!(facts.value(&root, &mount::EXT4_CLUSTER), expect, "{answer}");
         }
         let facts = collect(&machine(IDLE).refuse(question(), MissKind::Failed), true);
         let reading = facts.get(&root, &mount::EXT4_FEATURES);
-        assert!(matches!(reading, Reading::Unknown { why: Why::Malformed, .. }), "{reading:?}");
+        assert!(
+            matches!(
+                reading,
+                Reading::Unknown {
+                    why: Why::Malformed,
+                    ..
+                }
+            ),
+            "{reading:?}"
+        );
     }
 
     #[test]
@@ -397,8 +570,15 @@ mod tests {
             .file("/proc/fs/ext4/sda1/options", "rw\nbarrier\n")
             .files("/sys/fs/ext4/sda1", &[("journal_task", "<none>")]);
         let facts = collect(&host, false);
-        assert_eq!(facts.value(&Subject::mount("/"), &mount::EXT4_JOURNAL), Some(false));
-        assert!(!facts.get(&Subject::mount("/"), &mount::EXT4_DATA).is_known());
+        assert_eq!(
+            facts.value(&Subject::mount("/"), &mount::EXT4_JOURNAL),
+            Some(false)
+        );
+        assert!(
+            !facts
+                .get(&Subject::mount("/"), &mount::EXT4_DATA)
+                .is_known()
+        );
     }
 
     #[test]
@@ -407,8 +587,17 @@ mod tests {
             let host = Fake::default().file("/proc/fs/ext4/sda1/options", options);
             collect(&host, false).get(&Subject::mount("/"), &mount::EXT4_DATA)
         };
-        assert_eq!(mode("rw\ndata=writeback\n").value(), Some(&JournalMode::Writeback));
-        assert!(matches!(mode("rw\ndata=best\n"), Reading::Unknown { why: Why::Malformed, .. }));
+        assert_eq!(
+            mode("rw\ndata=writeback\n").value(),
+            Some(&JournalMode::Writeback)
+        );
+        assert!(matches!(
+            mode("rw\ndata=best\n"),
+            Reading::Unknown {
+                why: Why::Malformed,
+                ..
+            }
+        ));
     }
 
     #[test]
@@ -416,7 +605,12 @@ mod tests {
         let look = |names: &[&str]| {
             let mut facts = FactSet::default();
             for (point, device) in [("/a", "sda1"), ("/b", "dm-0")] {
-                facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Assumed);
+                facts.know(
+                    &Subject::mount(point),
+                    &mount::FSTYPE,
+                    "ext4".to_owned(),
+                    Source::Assumed,
+                );
                 facts.link(&Subject::mount(point), &Subject::device(device));
                 facts.stand(&Subject::mount(point), &Subject::device(device));
             }
@@ -429,17 +623,68 @@ mod tests {
             run(&host, &Request::default(), &mut facts);
             ["/a", "/b"].map(|point| {
                 let mount = Subject::mount(point);
-                (facts.get(&mount, &mount::EXT4_JOURNAL_DEVICE), facts.below(&mount).len())
+                (
+                    facts.get(&mount, &mount::EXT4_JOURNAL_DEVICE),
+                    facts.below(&mount).len(),
+                )
             })
         };
         let [a, b] = look(&["sda1-8", "dm-0-8"]);
-        assert!(matches!(a, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{a:?}");
-        assert!(matches!(b, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{b:?}");
+        assert!(
+            matches!(
+                a,
+                (
+                    Reading::Unknown {
+                        why: Why::Absent,
+                        ..
+                    },
+                    1
+                )
+            ),
+            "{a:?}"
+        );
+        assert!(
+            matches!(
+                b,
+                (
+                    Reading::Unknown {
+                        why: Why::Absent,
+                        ..
+                    },
+                    1
+                )
+            ),
+            "{b:?}"
+        );
         let [a, b] = look(&["sda1-8", "sdb1"]);
-        assert!(matches!(a, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{a:?}");
-        assert!(matches!(&b, (Reading::Known { value, .. }, 2) if value == "sdb1"), "{b:?}");
+        assert!(
+            matches!(
+                a,
+                (
+                    Reading::Unknown {
+                        why: Why::Absent,
+                        ..
+                    },
+                    1
+                )
+            ),
+            "{a:?}"
+        );
+        assert!(
+            matches!(&b, (Reading::Known { value, .. }, 2) if value == "sdb1"),
+            "{b:?}"
+        );
         for (reading, below) in look(&["sdb1"]) {
-            assert!(matches!(reading, Reading::Unknown { why: Why::Ambiguous, .. }), "{reading:?}");
+            assert!(
+                matches!(
+                    reading,
+                    Reading::Unknown {
+                        why: Why::Ambiguous,
+                        ..
+                    }
+                ),
+                "{reading:?}"
+            );
             assert_eq!(below, 1);
         }
     }

@@ -1,8 +1,10 @@
-//! The mounts in force now: one subject per mount, from /proc/self/mountinfo, with size and free space.
+//! The mounts in force now: one subject per mount, from /proc/self/mountinfo, with size and free
+//! space.
 //!
-//! Barriers and the devices below are left to later collectors. Mounts are named by mount point; a later one on the
-//! same point has the suffix `#2`, and the last is the one in sight. A statfs(2) on a network or FUSE file system may
-//! never return, so it is called only when the target lies on that file system.
+//! Barriers and the devices below are left to later collectors. Mounts are named by mount point; a
+//! later one on the same point has the suffix `#2`, and the last is the one in sight. A statfs(2)
+//! on a network or FUSE file system may never return, so it is called only when the target lies on
+//! that file system.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -28,16 +30,31 @@ const MOUNTINFO: &str = "/proc/self/mountinfo";
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let table = match mountinfo::read(host, Path::new(MOUNTINFO)) {
         Ok(table) => table,
-        Err(miss) => return facts.warn(MountNote::NoTable { file: MOUNTINFO, reason: miss.to_string() }),
+        Err(miss) => {
+            return facts.warn(MountNote::NoTable {
+                file: MOUNTINFO,
+                reason: miss.to_string(),
+            });
+        }
     };
     for &(line, complaint) in &table.malformed {
-        facts.warn(MountNote::MalformedLine { file: MOUNTINFO, line, complaint });
+        facts.warn(MountNote::MalformedLine {
+            file: MOUNTINFO,
+            line,
+            complaint,
+        });
     }
     for &line in &table.blanks {
-        facts.warn(MountNote::BareSpace { file: MOUNTINFO, line });
+        facts.warn(MountNote::BareSpace {
+            file: MOUNTINFO,
+            line,
+        });
     }
     if table.left_out > 0 {
-        facts.warn(MountNote::BeyondBound { left_out: table.left_out, bound: host.bounds().mounts });
+        facts.warn(MountNote::BeyondBound {
+            left_out: table.left_out,
+            bound: host.bounds().mounts,
+        });
     }
     let in_sight = sight::in_sight(&table.entries);
     let mut subjects = Vec::with_capacity(table.entries.len());
@@ -77,7 +94,11 @@ fn subject_for<'a>(point: &'a [u8], lain: &mut HashMap<&'a [u8], u32>, facts: &F
     let count = lain.entry(point).or_default();
     loop {
         *count = count.saturating_add(1);
-        let subject = Subject::mount(if *count == 1 { name.clone() } else { format!("{name}#{count}") });
+        let subject = Subject::mount(if *count == 1 {
+            name.clone()
+        } else {
+            format!("{name}#{count}")
+        });
         // A directory may itself be called `/srv#2`.
         if !facts.contains(&subject) || *count == u32::MAX {
             return subject;
@@ -94,16 +115,41 @@ fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: 
     text(&mount::ROOT, safe(&entry.root));
     text(&mount::DEVNO, entry.devno.clone());
     facts.know(subject, &mount::IN_SIGHT, in_sight, source.clone());
-    facts.know(subject, &mount::OPTIONS, shown(&entry.options), source.clone());
-    facts.know(subject, &mount::SUPER_OPTIONS, shown(&entry.super_options), source.clone());
+    facts.know(
+        subject,
+        &mount::OPTIONS,
+        shown(&entry.options),
+        source.clone(),
+    );
+    facts.know(
+        subject,
+        &mount::SUPER_OPTIONS,
+        shown(&entry.super_options),
+        source.clone(),
+    );
     // From here on the facts count rather than the answers, because they may be assumed.
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
-    let [options, of_superblock] =
-        [&mount::OPTIONS, &mount::SUPER_OPTIONS].map(|key| facts.value(subject, key).unwrap_or_default());
-    let major = entry.devno.split(':').next().and_then(|major| major.parse().ok()).unwrap_or(0);
-    facts.know(subject, &mount::CLASS, fstype::class(&fstype, major), source.clone());
+    let [options, of_superblock] = [&mount::OPTIONS, &mount::SUPER_OPTIONS]
+        .map(|key| facts.value(subject, key).unwrap_or_default());
+    let major = entry
+        .devno
+        .split(':')
+        .next()
+        .and_then(|major| major.parse().ok())
+        .unwrap_or(0);
+    facts.know(
+        subject,
+        &mount::CLASS,
+        fstype::class(&fstype, major),
+        source.clone(),
+    );
     facts.know(subject, &mount::ATIME, atime(&options), source.clone());
-    facts.know(subject, &mount::READ_ONLY, has(&options, "ro") || has(&of_superblock, "ro"), source);
+    facts.know(
+        subject,
+        &mount::READ_ONLY,
+        has(&options, "ro") || has(&of_superblock, "ro"),
+        source,
+    );
 }
 
 fn has(options: &[String], word: &str) -> bool {
@@ -123,7 +169,11 @@ fn atime(options: &[String]) -> Atime {
 fn shown(options: &[Vec<u8>]) -> Vec<String> {
     let show = |option: &Vec<u8>| {
         let text = safe(option);
-        let secret = |key: &str| ["pass", "secret", "token"].iter().any(|word| key.contains(word));
+        let secret = |key: &str| {
+            ["pass", "secret", "token"]
+                .iter()
+                .any(|word| key.contains(word))
+        };
         match text.split_once('=') {
             Some((key, _)) if secret(key) => format!("{key}=<hidden>"),
             _ => text,
@@ -135,16 +185,26 @@ fn shown(options: &[Vec<u8>]) -> Vec<String> {
 /// Whether statfs(2) is harmless on this mount, or wanted because the target lies on it.
 fn asks_for_space(subject: &Subject, target: Option<&Subject>, facts: &FactSet) -> bool {
     match facts.value(subject, &mount::CLASS) {
-        Some(MountClass::Block | MountClass::Zfs | MountClass::Memory | MountClass::Overlay) => true,
+        Some(MountClass::Block | MountClass::Zfs | MountClass::Memory | MountClass::Overlay) => {
+            true
+        }
         Some(MountClass::Network | MountClass::Fuse) | None => target == Some(subject),
         Some(MountClass::Other) => false,
     }
 }
 
-fn space(host: &dyn Host, subject: &Subject, entry: &mountinfo::Entry, facts: &FactSet) -> Reading<StatFs> {
+fn space(
+    host: &dyn Host,
+    subject: &Subject,
+    entry: &mountinfo::Entry,
+    facts: &FactSet,
+) -> Reading<StatFs> {
     let name = format!("statfs {}", safe(&entry.point));
     if facts.value(subject, &mount::IN_SIGHT) != Some(true) {
-        return Reading::unknown(Why::Absent, format!("another mount lies over {}", safe(&entry.point)));
+        return Reading::unknown(
+            Why::Absent,
+            format!("another mount lies over {}", safe(&entry.point)),
+        );
     }
     match host.statfs(Path::new(OsStr::from_bytes(&entry.point))) {
         Ok(answer) => Reading::known(answer, Source::call(name)),
@@ -156,9 +216,13 @@ fn put_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
     facts.put(subject, &mount::SIZE, answer.clone().map(|fs| fs.size));
     facts.put(subject, &mount::FREE, answer.clone().map(|fs| fs.available));
     let block = match answer {
-        Reading::Known { value: StatFs { block: None, .. }, .. } => {
-            Reading::unknown(Why::NotCollected, "the capture does not say how large a block is")
-        }
+        Reading::Known {
+            value: StatFs { block: None, .. },
+            ..
+        } => Reading::unknown(
+            Why::NotCollected,
+            "the capture does not say how large a block is",
+        ),
         answer => answer.clone().map(|fs| fs.block.unwrap_or_default()),
     };
     facts.put(subject, &mount::BLOCK_SIZE, block);
@@ -166,15 +230,19 @@ fn put_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
         Reading::Known { value, .. } if value.inodes == 0 => {
             Reading::unknown(Why::Absent, "the file system has no fixed number of inodes")
         }
-        answer => answer.clone().map(|fs| fs.inodes_free as f64 / fs.inodes as f64 * 100.0),
+        answer => answer
+            .clone()
+            .map(|fs| fs.inodes_free as f64 / fs.inodes as f64 * 100.0),
     };
     facts.put(subject, &mount::FREE_INODES, inodes);
     let size = facts.value(subject, &mount::SIZE);
-    let percent = facts.get(subject, &mount::FREE).and_then(|free| match size {
-        None => Err("a size that is not known".to_owned()),
-        Some(0) => Err("a size of 0".to_owned()),
-        Some(size) => Ok(free as f64 / size as f64 * 100.0),
-    });
+    let percent = facts
+        .get(subject, &mount::FREE)
+        .and_then(|free| match size {
+            None => Err("a size that is not known".to_owned()),
+            Some(0) => Err("a size of 0".to_owned()),
+            Some(size) => Ok(free as f64 / size as f64 * 100.0),
+        });
     facts.put(subject, &mount::FREE_PERCENT, percent);
 }
 
@@ -195,14 +263,23 @@ mod tests {
     }
 
     fn collect_with(target: Option<&str>, inodes: u64) -> (FactSet, Vec<Question>) {
-        let statfs =
-            StatFs { magic: 1, size: 400, available: 100, inodes, inodes_free: 1, block: Some(4096) }
-                .encode();
+        let statfs = StatFs {
+            magic: 1,
+            size: 400,
+            available: 100,
+            inodes,
+            inodes_free: 1,
+            block: Some(4096),
+        }
+        .encode();
         let mut fake = Fake::default().file(MOUNTINFO, TABLE);
         for point in ["/", "/net", "/srv"] {
             fake = fake.answer(Question::StatFs(point.into()), &statfs);
         }
-        let request = Request { target: target.map(Into::into), ..Request::default() };
+        let request = Request {
+            target: target.map(Into::into),
+            ..Request::default()
+        };
         let mut facts = FactSet::default();
         run(&fake, &request, &mut facts);
         (facts, fake.asked())
@@ -214,8 +291,14 @@ mod tests {
         let seen = |name| facts.value(&Subject::mount(name), &mount::IN_SIGHT);
         assert_eq!((seen("/srv"), seen("/srv#2")), (Some(false), Some(true)));
         assert!(!facts.get(&Subject::mount("/srv"), &mount::SIZE).is_known());
-        assert_eq!(facts.value(&Subject::mount("/srv#2"), &mount::FREE_PERCENT), Some(25.0));
-        assert_eq!(mount_of(&facts, b"/srv/pg/data"), Some(Subject::mount("/srv#2")));
+        assert_eq!(
+            facts.value(&Subject::mount("/srv#2"), &mount::FREE_PERCENT),
+            Some(25.0)
+        );
+        assert_eq!(
+            mount_of(&facts, b"/srv/pg/data"),
+            Some(Subject::mount("/srv#2"))
+        );
         for path in [b"/srv2".as_slice(), b"/sr", b"/"] {
             assert_eq!(mount_of(&facts, path), Some(Subject::mount("/")));
         }
@@ -224,9 +307,19 @@ mod tests {
 
     #[test]
     fn inodes_are_a_share_only_where_their_number_is_fixed() {
-        let free = |inodes| collect_with(None, inodes).0.get(&Subject::mount("/"), &mount::FREE_INODES);
+        let free = |inodes| {
+            collect_with(None, inodes)
+                .0
+                .get(&Subject::mount("/"), &mount::FREE_INODES)
+        };
         assert_eq!(free(20).value(), Some(&5.0));
-        assert!(matches!(free(0), Reading::Unknown { why: Why::Absent, .. }));
+        assert!(matches!(
+            free(0),
+            Reading::Unknown {
+                why: Why::Absent,
+                ..
+            }
+        ));
     }
 
     #[test]
@@ -241,8 +334,14 @@ mod tests {
     fn bad_lines_warn_and_secrets_stay_out() {
         let (facts, _) = collect(None);
         assert_eq!(sentences(&facts).len(), 1);
-        assert!(sentences(&facts)[0].contains("mountinfo:3"), "{:?}", sentences(&facts));
-        let options = facts.value(&Subject::mount("/net"), &mount::SUPER_OPTIONS).unwrap();
+        assert!(
+            sentences(&facts)[0].contains("mountinfo:3"),
+            "{:?}",
+            sentences(&facts)
+        );
+        let options = facts
+            .value(&Subject::mount("/net"), &mount::SUPER_OPTIONS)
+            .unwrap();
         assert_eq!(options, ["rw", "password=<hidden>"]);
     }
 }

@@ -1,8 +1,9 @@
 //! Whether a file system aligns its data to the stripes of the md array below.
 //!
-//! ext4 prints its stripe in blocks among the options in force; XFS prints `swidth=` in units of 512 bytes where it has
-//! one (ext4(5), xfs(5)). The array reports its own as the preferred size of a write. Only a file system directly on
-//! the array is compared, because a layer between may shift the start. mke2fs from 1.47.3 on sets no stripe on flash.
+//! ext4 prints its stripe in blocks among the options in force; XFS prints `swidth=` in units of
+//! 512 bytes where it has one (ext4(5), xfs(5)). The array reports its own as the preferred size of
+//! a write. Only a file system directly on the array is compared, because a layer between may shift
+//! the start. mke2fs from 1.47.3 on sets no stripe on flash.
 
 use crate::collector::{Collector, Request};
 use crate::facts::catalog::device::{self, ArrayLevel};
@@ -27,16 +28,24 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The value of the last of these options; `None` where all options were read and it is not among them.
+/// The value of the last of these options; `None` where all options were read and it is not among
+/// them.
 fn number(options: &[String], name: &str) -> Option<Result<u64, String>> {
-    let text = options.iter().rev().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))?;
-    Some(text.parse().map_err(|_| format!("`{name}={text}` is no number")))
+    let text = options
+        .iter()
+        .rev()
+        .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))?;
+    Some(
+        text.parse()
+            .map_err(|_| format!("`{name}={text}` is no number")),
+    )
 }
 
 fn of_ext4(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     let options = facts.get(subject, &mount::EXT4_OPTIONS);
     let blocks = options.and_then(|options| {
-        number(&options, "stripe").unwrap_or_else(|| Err("no stripe= among the options in force".to_owned()))
+        number(&options, "stripe")
+            .unwrap_or_else(|| Err("no stripe= among the options in force".to_owned()))
     });
     match (blocks, facts.get(subject, &mount::BLOCK_SIZE)) {
         (Reading::Known { value: 0, source }, _) => Reading::known(0, source),
@@ -48,9 +57,13 @@ fn of_ext4(facts: &FactSet, subject: &Subject) -> Reading<u64> {
 }
 
 fn of_xfs(facts: &FactSet, subject: &Subject) -> Reading<u64> {
-    facts.get(subject, &mount::SUPER_OPTIONS).and_then(|options| {
-        number(&options, "swidth").unwrap_or(Ok(0)).map(|sectors| sectors.saturating_mul(SECTOR))
-    })
+    facts
+        .get(subject, &mount::SUPER_OPTIONS)
+        .and_then(|options| {
+            number(&options, "swidth")
+                .unwrap_or(Ok(0))
+                .map(|sectors| sectors.saturating_mul(SECTOR))
+        })
 }
 
 /// How the file system's stripe fits the array's.
@@ -63,29 +76,86 @@ fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<St
             return Reading::known(StripeFit::NoStripes, source);
         }
         Reading::Known { .. } => {}
-        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
-    }
-    let striped = facts.get(&array, &device::MD_LEVEL).map(ArrayLevel::is_striped);
-    match (striped, facts.get(&array, &device::OPTIMAL_IO), stripe) {
-        (Reading::Known { value: false, source }, ..) => Reading::known(StripeFit::NoStripes, source),
-        (Reading::Known { .. }, Reading::Known { value: 0, .. }, _) => {
-            Reading::unknown(Why::Absent, "the md array below does not report its stripe size")
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => {
+            return Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            };
         }
-        (Reading::Known { .. }, Reading::Known { value: of_array, .. }, Reading::Known { value, .. }) => {
+    }
+    let striped = facts
+        .get(&array, &device::MD_LEVEL)
+        .map(ArrayLevel::is_striped);
+    match (striped, facts.get(&array, &device::OPTIMAL_IO), stripe) {
+        (
+            Reading::Known {
+                value: false,
+                source,
+            },
+            ..,
+        ) => Reading::known(StripeFit::NoStripes, source),
+        (Reading::Known { .. }, Reading::Known { value: 0, .. }, _) => Reading::unknown(
+            Why::Absent,
+            "the md array below does not report its stripe size",
+        ),
+        (
+            Reading::Known { .. },
+            Reading::Known {
+                value: of_array, ..
+            },
+            Reading::Known { value, .. },
+        ) => {
             let fit = match value {
                 0 => StripeFit::None,
                 stripe if *stripe == of_array => StripeFit::Fits,
                 _ => StripeFit::Other,
             };
-            let of = [mount::STRIPE.name(), device::OPTIMAL_IO.name(), device::MD_LEVEL.name()];
+            let of = [
+                mount::STRIPE.name(),
+                device::OPTIMAL_IO.name(),
+                device::MD_LEVEL.name(),
+            ];
             Reading::known(fit, Source::derived(of))
         }
-        (Reading::Unknown { why, detail, remedy }, ..) | (_, Reading::Unknown { why, detail, remedy }, _) => {
-            Reading::Unknown { why, detail, remedy }
-        }
-        (_, _, Reading::Unknown { why, detail, remedy }) => {
-            Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
-        }
+        (
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            },
+            ..,
+        )
+        | (
+            _,
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            },
+            _,
+        ) => Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        },
+        (
+            _,
+            _,
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            },
+        ) => Reading::Unknown {
+            why: *why,
+            detail: detail.clone(),
+            remedy: remedy.clone(),
+        },
     }
 }
 
@@ -99,7 +169,12 @@ mod tests {
     /// Chunks of 512 KiB on three disks that hold data.
     const STRIPE: u64 = 3 * 512 * 1024;
 
-    fn told(fstype: &str, options: &[&str], level: &str, block: Option<u64>) -> (Option<u64>, String) {
+    fn told(
+        fstype: &str,
+        options: &[&str],
+        level: &str,
+        block: Option<u64>,
+    ) -> (Option<u64>, String) {
         let mut facts = FactSet::default();
         let (mount, array) = (Subject::mount("/srv"), Subject::device("md0"));
         let read = || Source::file("test");
@@ -110,7 +185,11 @@ mod tests {
         if let Some(block) = block {
             facts.know(&mount, &mount::BLOCK_SIZE, block, read());
         }
-        let kind = if level.is_empty() { DeviceKind::Lvm } else { DeviceKind::Md };
+        let kind = if level.is_empty() {
+            DeviceKind::Lvm
+        } else {
+            DeviceKind::Md
+        };
         facts.know(&array, &device::KIND, kind, read());
         if let Some(level) = ArrayLevel::from_word(level) {
             facts.know(&array, &device::MD_LEVEL, level, read());
@@ -128,21 +207,74 @@ mod tests {
     #[test]
     fn the_stripe_of_the_file_system_is_compared_with_that_of_the_array() {
         for (fstype, options, level, block, stripe, fits) in [
-            ("ext4", &["rw", "stripe=384"][..], "raid5", Some(4096), Some(STRIPE), "fits"),
-            ("ext4", &["rw", "stripe=384"], "raid5", Some(1024), Some(STRIPE / 4), "other"),
-            ("ext4", &["rw", "stripe=256"], "raid6", Some(4096), Some(1 << 20), "other"),
+            (
+                "ext4",
+                &["rw", "stripe=384"][..],
+                "raid5",
+                Some(4096),
+                Some(STRIPE),
+                "fits",
+            ),
+            (
+                "ext4",
+                &["rw", "stripe=384"],
+                "raid5",
+                Some(1024),
+                Some(STRIPE / 4),
+                "other",
+            ),
+            (
+                "ext4",
+                &["rw", "stripe=256"],
+                "raid6",
+                Some(4096),
+                Some(1 << 20),
+                "other",
+            ),
             ("ext4", &["rw", "stripe=0"], "raid5", None, Some(0), "none"),
-            ("ext4", &["rw", "stripe=384"], "raid5", None, None, "? not collected"),
+            (
+                "ext4",
+                &["rw", "stripe=384"],
+                "raid5",
+                None,
+                None,
+                "? not collected",
+            ),
             ("ext4", &["rw"], "raid5", Some(4096), None, "? malformed"),
-            ("xfs", &["rw", "sunit=1024", "swidth=3072"], "raid5", None, Some(STRIPE), "fits"),
-            ("xfs", &["rw", "sunit=1024", "swidth=2048"], "raid10", None, Some(1 << 20), "other"),
+            (
+                "xfs",
+                &["rw", "sunit=1024", "swidth=3072"],
+                "raid5",
+                None,
+                Some(STRIPE),
+                "fits",
+            ),
+            (
+                "xfs",
+                &["rw", "sunit=1024", "swidth=2048"],
+                "raid10",
+                None,
+                Some(1 << 20),
+                "other",
+            ),
             ("xfs", &["rw", "noquota"], "raid0", None, Some(0), "none"),
-            ("xfs", &["rw", "swidth=x"], "raid5", None, None, "? malformed"),
+            (
+                "xfs",
+                &["rw", "swidth=x"],
+                "raid5",
+                None,
+                None,
+                "? malformed",
+            ),
             ("xfs", &["rw"], "raid1", None, Some(0), "no stripes"),
             ("xfs", &["rw"], "", None, Some(0), "no stripes"),
         ] {
             let expected = (stripe, fits.to_owned());
-            assert_eq!(told(fstype, options, level, block), expected, "{fstype} {options:?} {level}");
+            assert_eq!(
+                told(fstype, options, level, block),
+                expected,
+                "{fstype} {options:?} {level}"
+            );
         }
     }
 }

@@ -1,10 +1,12 @@
-//! What each block device is and stands on, as the kernel lists it. One file per kind of device or per question.
+//! What each block device is and stands on, as the kernel lists it. One file per kind of device or
+//! per question.
 //!
-//! File systems find devices by the subjects that [`node`] creates. Controllers, drives and other programs are asked
-//! beside this folder.
+//! File systems find devices by the subjects that [`node`] creates. Controllers, drives and other
+//! programs are asked beside this folder.
 
 pub mod node {
-    //! One block device on the way to becoming facts: its name, subject and kind, and its place in the device tree.
+    //! One block device on the way to becoming facts: its name, subject and kind, and its place in
+    //! the device tree.
 
     use std::ffi::{OsStr, OsString};
     use std::os::unix::ffi::OsStrExt as _;
@@ -27,7 +29,8 @@ pub mod node {
         /// The subject of its facts.
         pub subject: Subject,
         pub kind: DeviceKind,
-        /// Its place in the device tree: the target of its link in the class directory; empty when unknown.
+        /// Its place in the device tree: the target of its link in the class directory; empty when
+        /// unknown.
         pub place: Vec<u8>,
         /// Unique id of a device-mapper device; empty for others.
         pub dm_uuid: String,
@@ -39,7 +42,13 @@ pub mod node {
         pub fn new(name: &str, kind: &str) -> Self {
             let subject = self::subject(OsStr::new(name));
             let kind = DeviceKind::from_word(kind).expect("a word of device.kind");
-            Self { name: name.into(), subject, kind, place: Vec::new(), dm_uuid: String::new() }
+            Self {
+                name: name.into(),
+                subject,
+                kind,
+                place: Vec::new(),
+                dm_uuid: String::new(),
+            }
         }
 
         /// The path of an attribute in sysfs.
@@ -61,26 +70,33 @@ pub mod node {
 
         /// Whether its place in the device tree holds this text.
         pub fn is_in(&self, part: &str) -> bool {
-            self.place.windows(part.len()).any(|window| window == part.as_bytes())
+            self.place
+                .windows(part.len())
+                .any(|window| window == part.as_bytes())
         }
 
         /// The first component of its place that satisfies the condition.
         pub fn component(&self, matches: impl Fn(&str) -> bool) -> Option<String> {
-            let parts = self.place.split(|b| *b == b'/').filter_map(|part| std::str::from_utf8(part).ok());
+            let parts = self
+                .place
+                .split(|b| *b == b'/')
+                .filter_map(|part| std::str::from_utf8(part).ok());
             parts.filter(|part| matches(part)).map(str::to_owned).next()
         }
     }
 
-    /// Whether a place holds what the kernel writes: below a SCSI target stands the address of a unit of that target
-    /// (`target2:0:0/2:0:0:0`, drivers/scsi/scsi_sysfs.c).
+    /// Whether a place holds what the kernel writes: below a SCSI target stands the address of a
+    /// unit of that target (`target2:0:0/2:0:0:0`, drivers/scsi/scsi_sysfs.c).
     pub fn is_well_formed(place: &[u8]) -> bool {
         let mut parts = place.split(|b| *b == b'/').peekable();
         let mut is_well_formed = place.iter().all(u8::is_ascii_graphic);
         while let Some(part) = parts.next() {
             if let Some(target) = part.strip_prefix(b"target") {
-                let unit = parts.peek().and_then(|unit| unit.strip_prefix(target)?.strip_prefix(b":"));
-                is_well_formed &=
-                    unit.is_some_and(|unit| !unit.is_empty() && unit.iter().all(u8::is_ascii_digit));
+                let unit = parts
+                    .peek()
+                    .and_then(|unit| unit.strip_prefix(target)?.strip_prefix(b":"));
+                is_well_formed &= unit
+                    .is_some_and(|unit| !unit.is_empty() && unit.iter().all(u8::is_ascii_digit));
             }
         }
         is_well_formed
@@ -94,11 +110,12 @@ pub mod node {
 mod bcache;
 mod cloud;
 pub mod dm {
-    //! Device-mapper devices: name, unique id, and the kind that the id's prefix reveals without root.
+    //! Device-mapper devices: name, unique id, and the kind that the id's prefix reveals without
+    //! root.
     //!
     //! Only root can see the targets inside (linear, thin, cache …): see
-    //! [`crate::storage::mappings`]. The prefixes are those that lsblk(8) uses. A partition on a multipath disk is
-    //! a device-mapper device too.
+    //! [`crate::storage::mappings`]. The prefixes are those that lsblk(8) uses. A partition on a
+    //! multipath disk is a device-mapper device too.
 
     use super::node::Node;
     use crate::attribute;
@@ -108,7 +125,11 @@ pub mod dm {
 
     /// Records name and unique id, and returns the id.
     pub fn identify(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
-        facts.put(&node.subject, &device::DM_NAME, attribute::text(host, &node.attribute("dm/name")));
+        facts.put(
+            &node.subject,
+            &device::DM_NAME,
+            attribute::text(host, &node.attribute("dm/name")),
+        );
         let uuid = attribute::text(host, &node.attribute("dm/uuid"));
         let text = uuid.value().cloned().unwrap_or_default();
         facts.put(&node.subject, &device::DM_UUID, uuid);
@@ -119,7 +140,9 @@ pub mod dm {
     pub fn kind(uuid: &str) -> DeviceKind {
         match uuid.split_once('-') {
             Some(("LVM", _)) => DeviceKind::Lvm,
-            Some(("CRYPT", rest)) if !rest.starts_with("VERITY-") && !rest.starts_with("INTEGRITY-") => {
+            Some(("CRYPT", rest))
+                if !rest.starts_with("VERITY-") && !rest.starts_with("INTEGRITY-") =>
+            {
                 DeviceKind::Crypt
             }
             Some(("mpath", _)) => DeviceKind::Multipath,
@@ -135,8 +158,8 @@ pub mod dm {
     /// Whether it is an inner part of an LVM pool, cache or snapshot, which nobody but LVM may use.
     pub fn is_lvm_internal(uuid: &str) -> bool {
         const INNER: &[&str] = &[
-            "-tpool", "-tdata", "-tmeta", "-real", "-cow", "-cpool", "-cvol", "-cdata", "-cmeta", "-corig",
-            "-pool",
+            "-tpool", "-tdata", "-tmeta", "-real", "-cow", "-cpool", "-cvol", "-cdata", "-cmeta",
+            "-corig", "-pool",
         ];
         uuid.starts_with("LVM-") && INNER.iter().any(|suffix| uuid.ends_with(suffix))
     }
@@ -167,11 +190,13 @@ pub mod dm {
 }
 mod geometry;
 mod kind {
-    //! The kind of a whole block device, by the name that its driver gave it (drivers/block, drivers/md, drivers/scsi/sd.c
-    //! of the kernel; zvols by module/os/linux/zfs/zvol_os.c of OpenZFS).
+    //! The kind of a whole block device, by the name that its driver gave it (drivers/block,
+    //! drivers/md, drivers/scsi/sd.c of the kernel; zvols by module/os/linux/zfs/zvol_os.c of
+    //! OpenZFS).
     //!
-    //! Device-mapper devices are told apart in [`super::dm`]. An unlisted name is `other`, from which nothing is concluded,
-    //! so an unknown driver costs an answer but never gives a wrong one.
+    //! Device-mapper devices are told apart in [`super::dm`]. An unlisted name is `other`, from
+    //! which nothing is concluded, so an unknown driver costs an answer but never gives a wrong
+    //! one.
 
     use super::node::Node;
     use crate::facts::catalog::device::DeviceKind;
@@ -201,16 +226,24 @@ mod kind {
         let name = node.name.to_string_lossy();
         if let Some(rest) = name.strip_prefix("mmcblk") {
             let is_disk = rest.bytes().all(|b| b.is_ascii_digit() || b == b'p');
-            return if is_disk { DeviceKind::Disk } else { DeviceKind::Other };
+            return if is_disk {
+                DeviceKind::Disk
+            } else {
+                DeviceKind::Other
+            };
         }
-        KINDS.iter().find(|(prefix, _)| node.is_called(prefix)).map_or(DeviceKind::Other, |(_, kind)| *kind)
+        KINDS
+            .iter()
+            .find(|(prefix, _)| node.is_called(prefix))
+            .map_or(DeviceKind::Other, |(_, kind)| *kind)
     }
 }
 mod loops {
-    //! Loop devices: the backing file, and whether it is read with direct I/O, from `loop/` in sysfs.
+    //! Loop devices: the backing file, and whether it is read with direct I/O, from `loop/` in
+    //! sysfs.
     //!
-    //! The mount of the file is joined later ([`crate::stack`]). The kernel appends ` (deleted)` once the file is
-    //! unlinked; the text is kept as it is.
+    //! The mount of the file is joined later ([`crate::stack`]). The kernel appends ` (deleted)`
+    //! once the file is unlinked; the text is kept as it is.
 
     use super::node::Node;
     use crate::attribute;
@@ -225,7 +258,11 @@ mod loops {
             &device::LOOP_FILE,
             attribute::text(host, &node.attribute("loop/backing_file")),
         );
-        facts.put(&node.subject, &device::LOOP_DIRECT, attribute::flag(host, &node.attribute("loop/dio")));
+        facts.put(
+            &node.subject,
+            &device::LOOP_DIRECT,
+            attribute::flag(host, &node.attribute("loop/dio")),
+        );
     }
 }
 mod md;
@@ -233,13 +270,13 @@ mod medium;
 mod topology;
 mod transport;
 mod unit {
-    //! Disks that are several paths to one unit, by the identity that each shows (`wwid` in sysfs, from the SCSI vital
-    //! product data page 83h or the NVMe name space).
+    //! Disks that are several paths to one unit, by the identity that each shows (`wwid` in sysfs,
+    //! from the SCSI vital product data page 83h or the NVMe name space).
     //!
-    //! Each path keeps its own facts and stays a leaf of the stack, because it has its own counters and a queue that can be
-    //! told to drop flushes. [`FactSet::disks`] and [`FactSet::unit`] count the paths once. A synthetic device for the unit
-    //! was rejected: nothing could be read of it. Some makers give several units one identity, so paths must agree on the
-    //! size too.
+    //! Each path keeps its own facts and stays a leaf of the stack, because it has its own counters
+    //! and a queue that can be told to drop flushes. [`FactSet::disks`] and [`FactSet::unit`] count
+    //! the paths once. A synthetic device for the unit was rejected: nothing could be read of it.
+    //! Some makers give several units one identity, so paths must agree on the size too.
 
     use std::collections::BTreeMap;
     use std::collections::btree_map::Entry;
@@ -261,10 +298,18 @@ mod unit {
         };
         let reading = attribute::text(host, &node.attribute(file)).and_then(|text| {
             let tells = text.bytes().any(|b| b.is_ascii_alphanumeric() && b != b'0');
-            if tells { Ok(text) } else { Err("it tells nothing".to_owned()) }
+            if tells {
+                Ok(text)
+            } else {
+                Err("it tells nothing".to_owned())
+            }
         });
         let reading = match reading {
-            Reading::Unknown { why: Why::Malformed, detail, .. } => Reading::unknown(Why::Absent, detail),
+            Reading::Unknown {
+                why: Why::Malformed,
+                detail,
+                ..
+            } => Reading::unknown(Why::Absent, detail),
             reading => reading,
         };
         facts.put(&node.subject, &device::UNIT, reading);
@@ -274,7 +319,10 @@ mod unit {
     pub fn join<'n>(disks: impl IntoIterator<Item = &'n Subject>, facts: &mut FactSet) {
         let mut first: BTreeMap<(String, u64), &Subject> = BTreeMap::new();
         for disk in disks {
-            let (unit, size) = (facts.value(disk, &device::UNIT), facts.value(disk, &device::SIZE));
+            let (unit, size) = (
+                facts.value(disk, &device::UNIT),
+                facts.value(disk, &device::SIZE),
+            );
             if let Some(key) = unit.zip(size) {
                 match first.entry(key) {
                     Entry::Occupied(first) => facts.same_unit(disk, first.get()),
@@ -294,10 +342,18 @@ mod unit {
 
         fn units(disks: &[(&str, &str, u64)]) -> FactSet {
             let mut facts = FactSet::default();
-            let subjects: Vec<Subject> = disks.iter().map(|(name, ..)| Subject::device(*name)).collect();
+            let subjects: Vec<Subject> = disks
+                .iter()
+                .map(|(name, ..)| Subject::device(*name))
+                .collect();
             for (name, wwid, size) in disks {
-                let file = if name.starts_with("nvme") { "wwid" } else { "device/wwid" };
-                let host = Fake::default().files(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
+                let file = if name.starts_with("nvme") {
+                    "wwid"
+                } else {
+                    "device/wwid"
+                };
+                let host =
+                    Fake::default().files(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
                 let node = Node::new(name, "disk");
                 facts.know(&node.subject, &device::SIZE, *size, Source::file("x"));
                 describe(&host, &node, &mut facts);
@@ -314,12 +370,17 @@ mod unit {
                 ("sdc", "naa.600140500000000000000000000000a2", 9),
                 ("sdd", "naa.600140500000000000000000000000a1", 8),
             ]);
-            let [sda, sdb, sdc, sdd, mpath] = ["sda", "sdb", "sdc", "sdd", "dm-0"].map(Subject::device);
+            let [sda, sdb, sdc, sdd, mpath] =
+                ["sda", "sdb", "sdc", "sdd", "dm-0"].map(Subject::device);
             for (top, base) in [(&mpath, &sda), (&mpath, &sdb)] {
                 facts.stand(top, base);
             }
             assert_eq!(facts.disks(&mpath), std::slice::from_ref(&sda));
-            assert_eq!(facts.leaves(&mpath), [sda.clone(), sdb.clone()], "every path is judged");
+            assert_eq!(
+                facts.leaves(&mpath),
+                [sda.clone(), sdb.clone()],
+                "every path is judged"
+            );
             assert_eq!(facts.unit(&sdb), &sda);
             assert_eq!((facts.unit(&sdc), facts.unit(&sdd)), (&sdc, &sdd));
         }

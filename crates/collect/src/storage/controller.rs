@@ -1,16 +1,18 @@
 //! The volumes behind disks, as the tools of RAID controllers report them.
 //!
-//! The driver of a disk's SCSI host decides which tools are asked, once per family of disks and only by root. All
-//! answers end in one shape ([`said`]), and [`place`] finds the disk among the volumes. Judgement is left to
-//! `durability`. The kernel knows none of this, so without the tool all of it is unknown.
+//! The driver of a disk's SCSI host decides which tools are asked, once per family of disks and
+//! only by root. All answers end in one shape ([`said`]), and [`place`] finds the disk among the
+//! volumes. Judgement is left to `durability`. The kernel knows none of this, so without the tool
+//! all of it is unknown.
 
-mod names;
-mod said;
 mod ask;
 mod fields;
 mod firmware;
+mod names;
+mod said;
 mod json {
-    //! The JSON of storcli, perccli and their successors: an envelope of controllers, and values at full paths.
+    //! The JSON of storcli, perccli and their successors: an envelope of controllers, and values at
+    //! full paths.
     //!
     //! The meaning of values is left to the parsers. A command that failed still has an entry.
 
@@ -45,7 +47,11 @@ mod json {
     }
 
     pub fn entries(document: &Value) -> impl Iterator<Item = &Value> {
-        document.get("Controllers").and_then(Value::as_array).into_iter().flatten()
+        document
+            .get("Controllers")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
     }
 
     /// Number of the controller that an entry is about.
@@ -55,7 +61,8 @@ mod json {
 
     /// The data of an entry, unless the command failed.
     pub fn response(entry: &Value) -> Option<&Value> {
-        let done = text(entry, &["Command Status", "Status"]).is_some_and(|status| status == "Success");
+        let done =
+            text(entry, &["Command Status", "Status"]).is_some_and(|status| status == "Success");
         entry.get("Response Data").filter(|_| done)
     }
 
@@ -83,7 +90,10 @@ mod json {
     }
 
     pub fn rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-        data.get(key).and_then(Value::as_array).into_iter().flatten()
+        data.get(key)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
     }
 
     /// The meaning of the text at a path, case-sensitive.
@@ -104,12 +114,12 @@ mod json {
 mod megacli;
 mod place;
 mod smart {
-    //! The cache of a volume and its battery packs as the firmware of Smart Array and SmartRAID controllers reports them;
-    //! ssacli and arcconf print it in the same words.
+    //! The cache of a volume and its battery packs as the firmware of Smart Array and SmartRAID
+    //! controllers reports them; ssacli and arcconf print it in the same words.
     //!
-    //! Reading lines, and telling the volume's fields from the controller's, is left to the parsers. A volume that is set
-    //! to cache may be accelerated by something other than the controller's cache, so only acceleration methods known to
-    //! use that cache count.
+    //! Reading lines, and telling the volume's fields from the controller's, is left to the
+    //! parsers. A volume that is set to cache may be accelerated by something other than the
+    //! controller's cache, so only acceleration methods known to use that cache count.
 
     use super::fields::{Fields, plain};
     use super::said::{FieldReading, Volume, in_force, write_back};
@@ -125,12 +135,17 @@ mod smart {
     impl Modes {
         /// Puts them into a volume.
         pub fn into(self, volume: Volume) -> Volume {
-            Volume { policy: self.policy, in_force: self.in_force, on_failure: self.on_failure, ..volume }
+            Volume {
+                policy: self.policy,
+                in_force: self.in_force,
+                on_failure: self.on_failure,
+                ..volume
+            }
         }
     }
 
-    /// Derives the modes from the fields of the volume and of the controller's cache. `keeps_no_writes` is whether the
-    /// cache has no room for writes.
+    /// Derives the modes from the fields of the volume and of the controller's cache.
+    /// `keeps_no_writes` is whether the cache has no room for writes.
     pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
         let caching = own.said("caching", |word| match word {
             "enabled" => Some(Policy::WriteBack),
@@ -138,7 +153,11 @@ mod smart {
             _ => None,
         });
         // A cache that keeps no room for writes holds none back, whatever the volume is set to.
-        let caching = if keeps_no_writes { caching.map(|_| Policy::WriteThrough) } else { caching };
+        let caching = if keeps_no_writes {
+            caching.map(|_| Policy::WriteThrough)
+        } else {
+            caching
+        };
         let caching = match caching {
             FieldReading::Is(Policy::WriteBack | Policy::AlwaysWriteBack)
                 if is_accelerated_otherwise(own) =>
@@ -147,7 +166,9 @@ mod smart {
                     "`Caching` is Enabled although `LD Acceleration Method` is not the controller's cache",
                 )
             }
-            FieldReading::Is(Policy::WriteBack | Policy::AlwaysWriteBack | Policy::WriteThrough)
+            FieldReading::Is(
+                Policy::WriteBack | Policy::AlwaysWriteBack | Policy::WriteThrough,
+            )
             | FieldReading::Gap(..) => caching,
         };
         let on_failure = cache.said("no-battery write cache", |word| match word {
@@ -157,24 +178,35 @@ mod smart {
         });
         let now = cache.said("cache status", |word| match word {
             "ok" => Some(WriteMode::WriteBack),
-            word if word.starts_with("temporarily disabled") || word.starts_with("permanently disabled") => {
+            word if word.starts_with("temporarily disabled")
+                || word.starts_with("permanently disabled") =>
+            {
                 Some(WriteMode::WriteThrough)
             }
             _ => None,
         });
         let (policy, in_force) = match caching.is() {
             // The controller may hold caching back although the volume is set to cache.
-            Some(Policy::WriteBack | Policy::AlwaysWriteBack) => (on_failure.clone().map(write_back), now),
+            Some(Policy::WriteBack | Policy::AlwaysWriteBack) => {
+                (on_failure.clone().map(write_back), now)
+            }
             Some(Policy::WriteThrough) | None => {
                 (caching.clone().only_if(&on_failure), caching.map(in_force))
             }
         };
-        Modes { policy, in_force, on_failure }
+        Modes {
+            policy,
+            in_force,
+            on_failure,
+        }
     }
 
     /// Why the cache does not work as it is set to, in the firmware's words.
     pub fn detail(fields: &Fields) -> Option<String> {
-        fields.get("cache status details").filter(|detail| !detail.is_empty()).map(str::to_owned)
+        fields
+            .get("cache status details")
+            .filter(|detail| !detail.is_empty())
+            .map(str::to_owned)
     }
 
     /// Whether there are packs of batteries or capacitors, from their count.
@@ -186,18 +218,22 @@ mod smart {
         })
     }
 
-    /// Whether the volume is accelerated by something other than the controller's cache. Old firmware prints nothing of it.
+    /// Whether the volume is accelerated by something other than the controller's cache. Old
+    /// firmware prints nothing of it.
     fn is_accelerated_otherwise(own: &Fields) -> bool {
         const METHOD: &str = "ld acceleration method";
-        own.has(METHOD) && own.get(METHOD).is_none_or(|method| plain(method) != "controller cache")
+        own.has(METHOD)
+            && own
+                .get(METHOD)
+                .is_none_or(|method| plain(method) != "controller cache")
     }
 }
 mod arcconf;
+#[cfg(test)]
+mod samples;
 mod ssacli;
 mod storcli;
 mod storcli2;
-#[cfg(test)]
-mod samples;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -214,7 +250,10 @@ use crate::refusal::not_run;
 use crate::text::safe;
 
 /// Asks the controllers' tools.
-pub const COLLECTOR: Collector = Collector { id: "RAID controllers", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "RAID controllers",
+    run,
+};
 
 /// How to ask the controllers of a family, and how to find a disk among their volumes.
 struct Knows {
@@ -247,13 +286,19 @@ fn knows(family: Family) -> Knows {
             addresses: Addresses::SmartArray,
         },
         Family::SmartRaid => Knows {
-            tools: &[(Tool::Ssacli, ssacli::query), (Tool::Arcconf, arcconf::query)],
+            tools: &[
+                (Tool::Ssacli, ssacli::query),
+                (Tool::Arcconf, arcconf::query),
+            ],
             install: "ssacli",
             addresses: Addresses::Opaque,
         },
         // Their volumes have numbers of their own among the SCSI targets.
         Family::MegaRaid9600 => Knows {
-            tools: &[(Tool::Storcli2, storcli2::query), (Tool::Perccli2, storcli2::query)],
+            tools: &[
+                (Tool::Storcli2, storcli2::query),
+                (Tool::Perccli2, storcli2::query),
+            ],
             install: "storcli2",
             addresses: Addresses::Opaque,
         },
@@ -262,7 +307,11 @@ fn knows(family: Family) -> Knows {
             install: "arcconf",
             addresses: Addresses::Aacraid,
         },
-        Family::Unread => Knows { tools: &[], install: "", addresses: Addresses::Opaque },
+        Family::Unread => Knows {
+            tools: &[],
+            install: "",
+            addresses: Addresses::Opaque,
+        },
     }
 }
 
@@ -298,7 +347,9 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 fn family(disk: &Subject, facts: &FactSet) -> Option<Family> {
     let driver = facts.value(disk, &device::DRIVER);
     let driver = driver.or_else(|| disk.name().starts_with("cciss").then(|| "cciss".to_owned()))?;
-    drivers::named(&driver)?.controller().map(|controller| controller.family)
+    drivers::named(&driver)?
+        .controller()
+        .map(|controller| controller.family)
 }
 
 /// The answers of the first tool that knows of a controller, or why there is none.
@@ -309,7 +360,11 @@ fn ask(
     facts: &FactSet,
     disks: &[Subject],
 ) -> Result<ControllerReport, Reading<String>> {
-    let Knows { tools: known, install, .. } = knows(family);
+    let Knows {
+        tools: known,
+        install,
+        ..
+    } = knows(family);
     if known.is_empty() {
         return Err(unread());
     }
@@ -328,16 +383,22 @@ fn ask(
             Err(None) => {}
         }
     }
-    let dells = disks
-        .iter()
-        .any(|disk| facts.value(disk, &device::MODEL).is_some_and(|model| model.contains("PERC")));
-    let dell =
-        [Tool::Perccli, Tool::Perccli2].into_iter().find(|tool| known.iter().any(|(one, _)| one == tool));
+    let dells = disks.iter().any(|disk| {
+        facts
+            .value(disk, &device::MODEL)
+            .is_some_and(|model| model.contains("PERC"))
+    });
+    let dell = [Tool::Perccli, Tool::Perccli2]
+        .into_iter()
+        .find(|tool| known.iter().any(|(one, _)| one == tool));
     let install = dell.filter(|_| dells).map_or(install, Tool::package);
     Err(refusal.unwrap_or_else(|| {
         Reading::unknown(
             Why::Absent,
-            format!("no tool for {} is installed", family.drivers().collect::<Vec<_>>().join(", ")),
+            format!(
+                "no tool for {} is installed",
+                family.drivers().collect::<Vec<_>>().join(", ")
+            ),
         )
         .or_try(Remedy::Install(install.to_owned()))
     }))
@@ -351,7 +412,11 @@ fn unread() -> Reading<String> {
 }
 
 fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet) {
-    let others = [&controller::MODEL.info, &controller::TOOL.info, &controller::VOLUME.info];
+    let others = [
+        &controller::MODEL.info,
+        &controller::TOOL.info,
+        &controller::VOLUME.info,
+    ];
     for key in WORDS.into_iter().chain(others) {
         facts.put_value(disk, key, unknown.clone().map(Value::Text));
     }
@@ -365,30 +430,65 @@ fn tell(
     facts: &mut FactSet,
     subjects: &[Subject],
 ) {
-    let disks: Vec<DiskIdentity> = subjects.iter().map(|subject| look(host, subject, facts)).collect();
+    let disks: Vec<DiskIdentity> = subjects
+        .iter()
+        .map(|subject| look(host, subject, facts))
+        .collect();
     let places: BTreeSet<_> = disks.iter().map(|disk| disk.pci).collect();
     for (subject, disk) in subjects.iter().zip(&disks) {
-        let source = Source::Command { argv: answers.argv.clone() };
-        facts.know(subject, &controller::TOOL, answers.tool.name().into_owned(), source.clone());
-        match place::find(disk, &answers.adapters, knows(family).addresses, places.len()) {
+        let source = Source::Command {
+            argv: answers.argv.clone(),
+        };
+        facts.know(
+            subject,
+            &controller::TOOL,
+            answers.tool.name().into_owned(),
+            source.clone(),
+        );
+        match place::find(
+            disk,
+            &answers.adapters,
+            knows(family).addresses,
+            places.len(),
+        ) {
             VolumeMatch::Volume(adapter, volume) => {
-                facts.know(subject, &controller::VOLUME, volume.name.clone(), source.clone());
+                facts.know(
+                    subject,
+                    &controller::VOLUME,
+                    volume.name.clone(),
+                    source.clone(),
+                );
                 put(subject, &[(adapter, volume)], &source, facts);
             }
             VolumeMatch::OneOf(volumes) => {
-                let unknown = Reading::unknown(Why::Ambiguous, "several volumes could be this disk");
+                let unknown =
+                    Reading::unknown(Why::Ambiguous, "several volumes could be this disk");
                 facts.put(subject, &controller::VOLUME, unknown);
                 put(subject, &volumes, &source, facts);
             }
             VolumeMatch::PassedOn => {
                 let says = "the controller passes this disk on: it is none of its volumes";
                 leave_unknown(subject, &Reading::unknown(Why::Absent, says), facts);
-                facts.know(subject, &controller::TOOL, answers.tool.name().into_owned(), source.clone());
-                facts.know(subject, &controller::VOLUME, "none".to_owned(), Source::file(class(subject)));
+                facts.know(
+                    subject,
+                    &controller::TOOL,
+                    answers.tool.name().into_owned(),
+                    source.clone(),
+                );
+                facts.know(
+                    subject,
+                    &controller::VOLUME,
+                    "none".to_owned(),
+                    Source::file(class(subject)),
+                );
             }
             VolumeMatch::Nowhere(says) => {
                 let unknown = Reading::unknown(Why::Ambiguous, format!("{source}: {says}"));
-                leave_unknown(subject, &unknown.or_try(Remedy::Do(find_it(answers.tool, subject))), facts);
+                leave_unknown(
+                    subject,
+                    &unknown.or_try(Remedy::Do(find_it(answers.tool, subject))),
+                    facts,
+                );
             }
         }
     }
@@ -426,19 +526,51 @@ fn look(host: &dyn Host, subject: &Subject, facts: &FactSet) -> DiskIdentity {
 
 /// Records the statements on which all volumes agree that this disk may be.
 fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: &mut FactSet) {
-    let models: BTreeSet<_> = volumes.iter().map(|(adapter, _)| adapter.model.clone()).collect();
+    let models: BTreeSet<_> = volumes
+        .iter()
+        .map(|(adapter, _)| adapter.model.clone())
+        .collect();
     let model = match models.into_iter().collect::<Vec<_>>().as_slice() {
         [Some(model)] => Reading::known(model.clone(), source.clone()),
         _ => Reading::unknown(Why::Absent, format!("{source} tells no model")),
     };
     facts.put(disk, &controller::MODEL, model);
-    let details: BTreeSet<_> = volumes.iter().map(|(adapter, _)| adapter.detail.clone()).collect();
+    let details: BTreeSet<_> = volumes
+        .iter()
+        .map(|(adapter, _)| adapter.detail.clone())
+        .collect();
     if let [Some(detail)] = details.into_iter().collect::<Vec<_>>().as_slice() {
-        facts.know(disk, &controller::CACHE_DETAIL, detail.clone(), source.clone());
+        facts.know(
+            disk,
+            &controller::CACHE_DETAIL,
+            detail.clone(),
+            source.clone(),
+        );
     }
-    put_alike(disk, &controller::BATTERY, volumes, |(adapter, _)| &adapter.battery, source, facts);
-    put_alike(disk, &controller::POLICY, volumes, |(_, volume)| &volume.policy, source, facts);
-    put_alike(disk, &controller::POLICY_IN_FORCE, volumes, |(_, volume)| &volume.in_force, source, facts);
+    put_alike(
+        disk,
+        &controller::BATTERY,
+        volumes,
+        |(adapter, _)| &adapter.battery,
+        source,
+        facts,
+    );
+    put_alike(
+        disk,
+        &controller::POLICY,
+        volumes,
+        |(_, volume)| &volume.policy,
+        source,
+        facts,
+    );
+    put_alike(
+        disk,
+        &controller::POLICY_IN_FORCE,
+        volumes,
+        |(_, volume)| &volume.in_force,
+        source,
+        facts,
+    );
     put_alike(
         disk,
         &controller::ON_BATTERY_FAILURE,
@@ -447,7 +579,14 @@ fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: 
         source,
         facts,
     );
-    put_alike(disk, &controller::DISK_CACHE, volumes, |(_, volume)| &volume.disk_cache, source, facts);
+    put_alike(
+        disk,
+        &controller::DISK_CACHE,
+        volumes,
+        |(_, volume)| &volume.disk_cache,
+        source,
+        facts,
+    );
 }
 
 fn put_alike<'a, T: Choice>(
@@ -459,7 +598,9 @@ fn put_alike<'a, T: Choice>(
     facts: &mut FactSet,
 ) {
     let mut said = volumes.iter().map(of).cloned();
-    let first = said.next().unwrap_or_else(|| FieldReading::missing("a volume"));
+    let first = said
+        .next()
+        .unwrap_or_else(|| FieldReading::missing("a volume"));
     let alike = said.all(|other| other == first);
     let reading = match first {
         _ if !alike => Reading::unknown(

@@ -1,8 +1,9 @@
-//! DRBD: when a device reports a write as done, and what it flushes: from /proc/drbd of DRBD 8.4, the version in the
-//! kernel (drivers/block/drbd/drbd_proc.c), and from drbdsetup(8).
+//! DRBD: when a device reports a write as done, and what it flushes: from /proc/drbd of DRBD 8.4,
+//! the version in the kernel (drivers/block/drbd/drbd_proc.c), and from drbdsetup(8).
 //!
-//! The host's redaction decides which options are passed on. DRBD 9 prints only its version into /proc/drbd, and there a
-//! device without a connection has no protocol. The lower device is among the `slaves` that the topology reads.
+//! The host's redaction decides which options are passed on. DRBD 9 prints only its version into
+//! /proc/drbd, and there a device without a connection has no protocol. The lower device is among
+//! the `slaves` that the topology reads.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +43,10 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     };
     let shown = show(host, request);
     for subject in devices {
-        let minor = subject.name().strip_prefix("drbd").and_then(|minor| minor.parse().ok());
+        let minor = subject
+            .name()
+            .strip_prefix("drbd")
+            .and_then(|minor| minor.parse().ok());
         let (listed, shown) = (of(&listed, minor), of(&shown, minor));
         let no_peer = "it has no connection to a peer";
         let no_disk = "it has no disk on this host";
@@ -58,7 +62,11 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             &device::DRBD_ORDERING,
             first(ordering, told(&shown, |said| said.ordering, no_disk)),
         );
-        facts.put(&subject, &device::DRBD_MD_FLUSHES, told(&shown, |said| said.md_flushes, no_disk));
+        facts.put(
+            &subject,
+            &device::DRBD_MD_FLUSHES,
+            told(&shown, |said| said.md_flushes, no_disk),
+        );
     }
 }
 
@@ -68,7 +76,12 @@ fn show(host: &dyn Host, request: &Request) -> Reading<Devices> {
         return not_run();
     }
     match host.run(Tool::Drbdsetup, &SHOW) {
-        Ok(text) => Reading::known(parse_show(&text), Source::Command { argv: COMMAND.to_owned() }),
+        Ok(text) => Reading::known(
+            parse_show(&text),
+            Source::Command {
+                argv: COMMAND.to_owned(),
+            },
+        ),
         Err(miss) if miss.kind == MissKind::Absent => {
             refused(&miss, COMMAND).or_try(Remedy::Install(Tool::Drbdsetup.package().to_owned()))
         }
@@ -78,11 +91,13 @@ fn show(host: &dyn Host, request: &Request) -> Reading<Devices> {
 
 /// What is said of the device with this minor number.
 fn of(devices: &Reading<Devices>, minor: Option<u32>) -> Reading<Said> {
-    devices.as_ref().then(|devices, source| match minor.map(|minor| devices.get(&minor)) {
-        Some(Some(said)) => Reading::known(said.clone(), source),
-        Some(None) => Reading::unknown(Why::Absent, format!("{source} does not list it")),
-        None => Reading::unknown(Why::Malformed, "its name holds no number"),
-    })
+    devices.as_ref().then(
+        |devices, source| match minor.map(|minor| devices.get(&minor)) {
+            Some(Some(said)) => Reading::known(said.clone(), source),
+            Some(None) => Reading::unknown(Why::Absent, format!("{source} does not list it")),
+            None => Reading::unknown(Why::Malformed, "its name holds no number"),
+        },
+    )
 }
 
 /// One thing that is said, or why it is not.
@@ -98,19 +113,35 @@ fn first<T>(listed: Reading<T>, shown: Reading<T>) -> Reading<T> {
     if listed.is_known() { listed } else { shown }
 }
 
-/// A device has a line ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----` and, with its resource, one
-/// below it with `wo:f`.
+/// A device has a line ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----` and,
+/// with its resource, one below it with `wo:f`.
 fn parse_proc(text: &[u8]) -> Devices {
     let mut devices = Devices::new();
     let mut last = None;
-    for line in text.split(|b| *b == b'\n').filter_map(|line| std::str::from_utf8(line).ok()) {
+    for line in text
+        .split(|b| *b == b'\n')
+        .filter_map(|line| std::str::from_utf8(line).ok())
+    {
         let head = line.trim_start().split_once(": cs:");
-        if let Some((minor, rest)) = head.and_then(|(minor, rest)| Some((minor.parse().ok()?, rest))) {
-            let mut words = rest.split_ascii_whitespace().skip_while(|word| !word.starts_with("ds:")).skip(1);
+        if let Some((minor, rest)) =
+            head.and_then(|(minor, rest)| Some((minor.parse().ok()?, rest)))
+        {
+            let mut words = rest
+                .split_ascii_whitespace()
+                .skip_while(|word| !word.starts_with("ds:"))
+                .skip(1);
             let protocol = words.next().and_then(DrbdProtocol::from_word);
-            devices.insert(minor, Said { protocol, ..Said::default() });
+            devices.insert(
+                minor,
+                Said {
+                    protocol,
+                    ..Said::default()
+                },
+            );
             last = Some(minor);
-        } else if let Some(letter) = line.split_ascii_whitespace().find_map(|word| word.strip_prefix("wo:"))
+        } else if let Some(letter) = line
+            .split_ascii_whitespace()
+            .find_map(|word| word.strip_prefix("wo:"))
             && let Some(said) = last.take().and_then(|minor| devices.get_mut(&minor))
         {
             said.ordering = match letter {
@@ -129,9 +160,16 @@ fn parse_proc(text: &[u8]) -> Devices {
 fn parse_show(text: &[u8]) -> Devices {
     let line = |line: &[u8]| {
         let (minor, words) = std::str::from_utf8(line).ok()?.split_once(':')?;
-        let words: Vec<(&str, &str)> =
-            words.split_ascii_whitespace().filter_map(|word| word.split_once('=')).collect();
-        let value = |name: &str| words.iter().find(|(word, _)| *word == name).map(|(_, value)| *value);
+        let words: Vec<(&str, &str)> = words
+            .split_ascii_whitespace()
+            .filter_map(|word| word.split_once('='))
+            .collect();
+        let value = |name: &str| {
+            words
+                .iter()
+                .find(|(word, _)| *word == name)
+                .map(|(_, value)| *value)
+        };
         let is_on = |name| match value(name)? {
             "yes" => Some(true),
             "no" => Some(false),
@@ -139,8 +177,14 @@ fn parse_show(text: &[u8]) -> Devices {
         };
         let protocols = words.iter().filter(|(word, _)| *word == "protocol");
         let said = Said {
-            protocol: protocols.filter_map(|(_, word)| DrbdProtocol::from_word(word)).min(),
-            ordering: ordering([is_on("disk-barrier"), is_on("disk-flushes"), is_on("disk-drain")]),
+            protocol: protocols
+                .filter_map(|(_, word)| DrbdProtocol::from_word(word))
+                .min(),
+            ordering: ordering([
+                is_on("disk-barrier"),
+                is_on("disk-flushes"),
+                is_on("disk-drain"),
+            ]),
             md_flushes: is_on("md-flushes"),
         };
         Some((minor.parse().ok()?, said))
@@ -150,7 +194,11 @@ fn parse_show(text: &[u8]) -> Devices {
 
 /// The first method that is allowed is used (`max_allowed_wo` in drbd_receiver.c).
 fn ordering(allowed: [Option<bool>; 3]) -> Option<DrbdOrdering> {
-    let methods = [DrbdOrdering::Barrier, DrbdOrdering::Flush, DrbdOrdering::Drain];
+    let methods = [
+        DrbdOrdering::Barrier,
+        DrbdOrdering::Flush,
+        DrbdOrdering::Drain,
+    ];
     for (method, is_allowed) in methods.into_iter().zip(allowed) {
         if is_allowed? {
             return Some(method);
@@ -184,34 +232,74 @@ mod tests {
     fn collect(host: &Fake, without_programs: bool) -> FactSet {
         let mut facts = FactSet::default();
         for name in ["drbd0", "drbd1", "drbd2", "drbd3", "drbd10"] {
-            facts.know(&Subject::device(name), &device::KIND, DeviceKind::Drbd, Source::file("x"));
+            facts.know(
+                &Subject::device(name),
+                &device::KIND,
+                DeviceKind::Drbd,
+                Source::file("x"),
+            );
         }
-        facts.know(&Subject::device("sda"), &device::KIND, DeviceKind::Disk, Source::file("x"));
-        run(host, &Request { without_programs, ..Request::default() }, &mut facts);
+        facts.know(
+            &Subject::device("sda"),
+            &device::KIND,
+            DeviceKind::Disk,
+            Source::file("x"),
+        );
+        run(
+            host,
+            &Request {
+                without_programs,
+                ..Request::default()
+            },
+            &mut facts,
+        );
         facts
     }
 
     /// A fact of each device in turn; `?` where it is unknown.
     fn all<T: crate::facts::FactValue + ToString>(facts: &FactSet, key: &Key<T>) -> String {
         let one = |name: &str| {
-            facts.value(&Subject::device(name), key).map_or_else(|| "?".to_owned(), |value| value.to_string())
+            facts
+                .value(&Subject::device(name), key)
+                .map_or_else(|| "?".to_owned(), |value| value.to_string())
         };
-        ["drbd0", "drbd1", "drbd2", "drbd3", "drbd10"].map(one).join(" ")
+        ["drbd0", "drbd1", "drbd2", "drbd3", "drbd10"]
+            .map(one)
+            .join(" ")
     }
 
     #[test]
     fn the_kernel_says_what_is_in_force_and_drbdsetup_the_rest() {
-        let both = collect(&Fake::default().file(PROC, TABLE).answer(asking(), SHOWN), false);
+        let both = collect(
+            &Fake::default().file(PROC, TABLE).answer(asking(), SHOWN),
+            false,
+        );
         assert_eq!(all(&both, &device::DRBD_PROTOCOL), "C ? ? ? A");
         assert_eq!(all(&both, &device::DRBD_ORDERING), "drain flush ? ? ?");
         assert_eq!(all(&both, &device::DRBD_MD_FLUSHES), "false true ? ? ?");
-        let of_9 = collect(&Fake::default().file(PROC, OF_9).answer(asking(), SHOWN), false);
-        assert_eq!(all(&of_9, &device::DRBD_PROTOCOL), "C ? ? ? A", "the weakest of several");
+        let of_9 = collect(
+            &Fake::default().file(PROC, OF_9).answer(asking(), SHOWN),
+            false,
+        );
+        assert_eq!(
+            all(&of_9, &device::DRBD_PROTOCOL),
+            "C ? ? ? A",
+            "the weakest of several"
+        );
         assert_eq!(all(&of_9, &device::DRBD_ORDERING), "flush none ? ? ?");
         let old = collect(&Fake::default().file(PROC, TABLE), false);
         assert_eq!(all(&old, &device::DRBD_ORDERING), "drain flush ? ? ?");
         let why = old.get(&Subject::device("drbd0"), &device::DRBD_MD_FLUSHES);
-        assert!(matches!(why, Reading::Unknown { remedy: Some(Remedy::Install(_)), .. }), "{why:?}");
+        assert!(
+            matches!(
+                why,
+                Reading::Unknown {
+                    remedy: Some(Remedy::Install(_)),
+                    ..
+                }
+            ),
+            "{why:?}"
+        );
     }
 
     #[test]
@@ -220,7 +308,16 @@ mod tests {
         let facts = collect(&host, true);
         assert_eq!(all(&facts, &device::DRBD_PROTOCOL), "C ? ? ? A");
         let why = facts.get(&Subject::device("drbd0"), &device::DRBD_MD_FLUSHES);
-        assert!(matches!(why, Reading::Unknown { why: Why::NotCollected, .. }), "{why:?}");
+        assert!(
+            matches!(
+                why,
+                Reading::Unknown {
+                    why: Why::NotCollected,
+                    ..
+                }
+            ),
+            "{why:?}"
+        );
         assert!(!host.asked().contains(&asking()));
         let host = Fake::default();
         run(&host, &Request::default(), &mut FactSet::default());
@@ -239,7 +336,11 @@ mod tests {
             ([no, None, yes], None),
             ([no, yes, None], Some("flush")),
         ] {
-            assert_eq!(ordering(allowed).map(DrbdOrdering::word), expect, "{allowed:?}");
+            assert_eq!(
+                ordering(allowed).map(DrbdOrdering::word),
+                expect,
+                "{allowed:?}"
+            );
         }
     }
 

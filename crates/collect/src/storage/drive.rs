@@ -1,11 +1,13 @@
-//! Answers of the disks themselves, asked as root: write caches, volatile caches, warnings, rotation.
+//! Answers of the disks themselves, asked as root: write caches, volatile caches, warnings,
+//! rotation.
 //!
-//! Only disks below a mount or an unused device are asked. Their number is bounded, several are asked at a time, and
-//! each with the tool for its kind ([`nvme`], [`smart`], [`flag`]). Judging the answers is left to `durability`. A
-//! sleeping disk is not woken, so its answers stay unknown.
+//! Only disks below a mount or an unused device are asked. Their number is bounded, several are
+//! asked at a time, and each with the tool for its kind ([`nvme`], [`smart`], [`flag`]). Judging
+//! the answers is left to `durability`. A sleeping disk is not woken, so its answers stay unknown.
 
 mod questions {
-    //! One disk: the tools that are asked about it, what they printed, and the facts that come of it.
+    //! One disk: the tools that are asked about it, what they printed, and the facts that come of
+    //! it.
     //!
     //! Which tool tells what is left to the file of each.
 
@@ -26,7 +28,8 @@ mod questions {
 
     impl DriveFacts {
         pub fn put<T: FactValue>(&mut self, key: &Key<T>, reading: Reading<T>) {
-            self.facts.push((key.info, reading.map(FactValue::into_value)));
+            self.facts
+                .push((key.info, reading.map(FactValue::into_value)));
         }
     }
 
@@ -81,19 +84,25 @@ mod questions {
 
     impl ToolOutput {
         pub fn source(&self) -> Source {
-            Source::Command { argv: self.argv.clone() }
+            Source::Command {
+                argv: self.argv.clone(),
+            }
         }
 
         /// The JSON document in it; null where there is none.
         pub fn json(&self) -> serde_json::Value {
-            json::first(&self.text).map(|(first, _)| first).unwrap_or_default()
+            json::first(&self.text)
+                .map(|(first, _)| first)
+                .unwrap_or_default()
         }
 
         /// A known reading of the value, or that the answer lacks `what`.
         pub fn reading<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
             match value {
                 Some(value) => Reading::known(value, self.source()),
-                None => Reading::unknown(Why::Absent, format!("`{}` does not tell {what}", self.argv)),
+                None => {
+                    Reading::unknown(Why::Absent, format!("`{}` does not tell {what}", self.argv))
+                }
             }
         }
 
@@ -108,21 +117,27 @@ mod questions {
 
     /// The same refusal for a fact of another type.
     pub fn unknown<T>(refusal: &Reading<Value>) -> Reading<T> {
-        refusal.clone().and_then(|_| Err("it was refused".to_owned()))
+        refusal
+            .clone()
+            .and_then(|_| Err("it was refused".to_owned()))
     }
 }
 mod flag {
     //! The write cache flag alone, as hdparm (SATA), sdparm (SCSI) and smartctl's text print it.
     //!
-    //! Words follow hdparm (hdparm.c), sdparm (the mode page *Caching*) and smartmontools (scsiprint.cpp, ataprint.cpp). A
-    //! SATA disk behind a SAS controller answers both hdparm and sdparm, so the first tool that knows the flag decides.
+    //! Words follow hdparm (hdparm.c), sdparm (the mode page *Caching*) and smartmontools
+    //! (scsiprint.cpp, ataprint.cpp). A SATA disk behind a SAS controller answers both hdparm and
+    //! sdparm, so the first tool that knows the flag decides.
 
     use super::questions::{DriveFacts, Questions, unknown};
     use crate::facts::Reading;
     use crate::facts::catalog::device::{self, DriveCache};
     use crate::host::Tool;
 
-    const SMARTCTL: (Tool, &[&str]) = (Tool::Smartctl, &["-q", "noserial", "-n", "standby", "-g", "wcache"]);
+    const SMARTCTL: (Tool, &[&str]) = (
+        Tool::Smartctl,
+        &["-q", "noserial", "-n", "standby", "-g", "wcache"],
+    );
     const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
     const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
 
@@ -134,13 +149,19 @@ mod flag {
         drive
     }
 
-    /// Asks a physical disk with any tool that knows the flag; `otherwise` is recorded where none does.
+    /// Asks a physical disk with any tool that knows the flag; `otherwise` is recorded where none
+    /// does.
     pub fn by_any(
         questions: &Questions,
         otherwise: Reading<DriveCache>,
         drive: &mut DriveFacts,
     ) -> Reading<DriveCache> {
-        first(questions, &[SMARTCTL, SDPARM, HDPARM], Some(otherwise), drive)
+        first(
+            questions,
+            &[SMARTCTL, SDPARM, HDPARM],
+            Some(otherwise),
+            drive,
+        )
     }
 
     fn first(
@@ -168,7 +189,9 @@ mod flag {
         let text = String::from_utf8_lossy(answer);
         let mut found: Option<DriveCache> = None;
         for line in text.lines() {
-            let Some(cache) = in_line(line.trim()) else { continue };
+            let Some(cache) = in_line(line.trim()) else {
+                continue;
+            };
             if found.is_some_and(|before| before != cache) {
                 return None;
             }
@@ -178,8 +201,9 @@ mod flag {
     }
 
     fn in_line(line: &str) -> Option<DriveCache> {
-        if let Some(value) =
-            line.strip_prefix("write-caching").and_then(|rest| rest.trim_start().strip_prefix('='))
+        if let Some(value) = line
+            .strip_prefix("write-caching")
+            .and_then(|rest| rest.trim_start().strip_prefix('='))
         {
             return match value.trim() {
                 "1 (on)" => Some(DriveCache::On),
@@ -187,7 +211,9 @@ mod flag {
                 _ => None,
             };
         }
-        let cache = line.strip_prefix("Writeback Cache is:").or_else(|| line.strip_prefix("Write cache is:"));
+        let cache = line
+            .strip_prefix("Writeback Cache is:")
+            .or_else(|| line.strip_prefix("Write cache is:"));
         if let Some(value) = cache {
             return match value.trim() {
                 "Enabled" => Some(DriveCache::On),
@@ -206,12 +232,12 @@ mod flag {
 mod capacitor;
 mod nvme;
 mod smart {
-    //! SATA and SAS disks: `smartctl -i -g wcache` for write cache, rotation speed and zones; hdparm or sdparm for the
-    //! cache where smartctl does not print it.
+    //! SATA and SAS disks: `smartctl -i -g wcache` for write cache, rotation speed and zones;
+    //! hdparm or sdparm for the cache where smartctl does not print it.
     //!
-    //! Keys follow smartmontools (ataprint.cpp, scsiprint.cpp). Serial numbers are not requested (`-q noserial`), and a
-    //! disk in standby stays there (`-n standby`). For a SAS disk smartctl prints the cache only in its text, not in its
-    //! JSON.
+    //! Keys follow smartmontools (ataprint.cpp, scsiprint.cpp). Serial numbers are not requested
+    //! (`-q noserial`), and a disk in standby stays there (`-n standby`). For a SAS disk smartctl
+    //! prints the cache only in its text, not in its JSON.
 
     use serde_json::Value as Json;
 
@@ -223,7 +249,9 @@ mod smart {
 
     pub fn ask(questions: &Questions) -> DriveFacts {
         let mut drive = DriveFacts::default();
-        let words = ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache"];
+        let words = [
+            "-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache",
+        ];
         let answer = match questions.ask(Tool::Smartctl, &words, &mut drive) {
             Ok(answer) => answer,
             Err(refusal) => {
@@ -243,33 +271,52 @@ mod smart {
         }
         let cache = match cache(&json) {
             Some(cache) => Reading::known(cache, answer.source()),
-            None => flag::by_any(questions, answer.reading(None, "the write cache"), &mut drive),
+            None => flag::by_any(
+                questions,
+                answer.reading(None, "the write cache"),
+                &mut drive,
+            ),
         };
         drive.put(&device::DRIVE_CACHE, cache);
         drive.put(&device::RPM, rpm(&answer, &json));
         if hides_zones(&json) {
-            drive.put(&device::SHINGLED, Reading::known(Shingled::DriveManaged, answer.source()));
+            drive.put(
+                &device::SHINGLED,
+                Reading::known(Shingled::DriveManaged, answer.source()),
+            );
         }
         drive
     }
 
     pub fn cache(json: &Json) -> Option<DriveCache> {
-        Some(if json.pointer("/write_cache/enabled")?.as_bool()? { DriveCache::On } else { DriveCache::Off })
+        Some(if json.pointer("/write_cache/enabled")?.as_bool()? {
+            DriveCache::On
+        } else {
+            DriveCache::Off
+        })
     }
 
     fn rpm(answer: &ToolOutput, json: &Json) -> Reading<u64> {
         match json.get("rotation_rate").and_then(Json::as_u64) {
-            Some(0) => Reading::unknown(Why::Absent, format!("`{}`: nothing in it turns", answer.argv)),
+            Some(0) => Reading::unknown(
+                Why::Absent,
+                format!("`{}`: nothing in it turns", answer.argv),
+            ),
             rate => answer.reading(rate, "a speed of rotation"),
         }
     }
 
-    /// Whether the disk writes in zones that it shows to nobody: by what it says, or by smartmontools' list of models.
+    /// Whether the disk writes in zones that it shows to nobody: by what it says, or by
+    /// smartmontools' list of models.
     pub fn hides_zones(json: &Json) -> bool {
         let says = |at: &str, word: &str| {
-            json.pointer(at).and_then(Json::as_str).is_some_and(|text| text.contains(word))
+            json.pointer(at)
+                .and_then(Json::as_str)
+                .is_some_and(|text| text.contains(word))
         };
-        let scsi = json.get("scsi_Device managed zoned block capable").and_then(Json::as_bool);
+        let scsi = json
+            .get("scsi_Device managed zoned block capable")
+            .and_then(Json::as_bool);
         says("/zoned_device/capabilities", "device_managed")
             || says("/model_family", "(SMR)")
             || scsi == Some(true)
@@ -278,15 +325,26 @@ mod smart {
     /// Whether smartctl left it alone because it sleeps: `Device is in STANDBY mode, exit(2)`.
     pub fn sleeps(json: &Json) -> bool {
         let messages = json.pointer("/smartctl/messages").and_then(Json::as_array);
-        let text = |message: &Json| message.get("string").and_then(Json::as_str).map(str::to_owned);
+        let text = |message: &Json| {
+            message
+                .get("string")
+                .and_then(Json::as_str)
+                .map(str::to_owned)
+        };
         messages.into_iter().flatten().filter_map(text).any(|text| {
-            text.starts_with("Device is in ") && (text.contains("STANDBY") || text.contains("SLEEP"))
+            text.starts_with("Device is in ")
+                && (text.contains("STANDBY") || text.contains("SLEEP"))
         })
     }
 
     fn asleep<T>(answer: &ToolOutput) -> Reading<T> {
-        Reading::unknown(Why::NotCollected, format!("`{}`: the disk sleeps and was not woken", answer.argv))
-            .or_try(Remedy::Do("read something from the disk to wake it, and check again".to_owned()))
+        Reading::unknown(
+            Why::NotCollected,
+            format!("`{}`: the disk sleeps and was not woken", answer.argv),
+        )
+        .or_try(Remedy::Do(
+            "read something from the disk to wake it, and check again".to_owned(),
+        ))
     }
 }
 
@@ -333,7 +391,8 @@ impl QueryMethod {
             Transport::Usb | Transport::VirtioScsi | Transport::Vmware | Transport::Hyperv => {
                 Some(Self::Shown)
             }
-            // A volume of a RAID controller is asked through its controller, a disk on the network not at all.
+            // A volume of a RAID controller is asked through its controller, a disk on the network
+            // not at all.
             Transport::Megaraid | Transport::Raid => {
                 (facts.value(disk, &controller::VOLUME)? == "none").then_some(Self::Disk)
             }
@@ -366,15 +425,35 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let (asked, rest) = disks.split_at(disks.len().min(MOST));
     if !rest.is_empty() {
         let says = format!("{} disks were asked, and this one was not", asked.len());
-        leave(host, rest, &partitions, &Reading::unknown(Why::NotCollected, says), facts);
-        facts.warn(StorageNote::DisksBeyondBound { disks: disks.len(), asked: asked.len() });
+        leave(
+            host,
+            rest,
+            &partitions,
+            &Reading::unknown(Why::NotCollected, says),
+            facts,
+        );
+        facts.warn(StorageNote::DisksBeyondBound {
+            disks: disks.len(),
+            asked: asked.len(),
+        });
     }
     let mut late = BTreeSet::new();
     for some in asked.chunks(AT_A_TIME) {
         let node = |disk| facts.value(disk, &device::PATH).unwrap_or_default();
-        let nodes: Vec<_> = some.iter().map(|(disk, method)| (node(disk), *method)).collect();
+        let nodes: Vec<_> = some
+            .iter()
+            .map(|(disk, method)| (node(disk), *method))
+            .collect();
         let drive = workers::at_once(&nodes, |(node, method)| {
-            ask(&Questions { host, node, late: &late, unasked: None }, *method)
+            ask(
+                &Questions {
+                    host,
+                    node,
+                    late: &late,
+                    unasked: None,
+                },
+                *method,
+            )
         });
         for (one, drive) in some.iter().zip(drive) {
             let disk = &one.0;
@@ -408,8 +487,14 @@ impl Partitions {
     fn of(facts: &FactSet) -> Self {
         let mut partitions: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for (top, base) in facts.edges() {
-            if facts.value(top, &device::KIND).is_some_and(DeviceKind::is_partition) {
-                partitions.entry(base.clone()).or_default().push(top.clone());
+            if facts
+                .value(top, &device::KIND)
+                .is_some_and(DeviceKind::is_partition)
+            {
+                partitions
+                    .entry(base.clone())
+                    .or_default()
+                    .push(top.clone());
             }
         }
         Self(partitions)
@@ -449,7 +534,12 @@ fn leave(
     reading: &Reading<Value>,
     facts: &mut FactSet,
 ) {
-    let questions = Questions { host, node: "", late: &BTreeSet::new(), unasked: Some(reading) };
+    let questions = Questions {
+        host,
+        node: "",
+        late: &BTreeSet::new(),
+        unasked: Some(reading),
+    };
     for (disk, method) in disks {
         for (key, reading) in ask(&questions, *method).facts {
             record(disk, partitions, &key, reading, facts);
@@ -457,12 +547,20 @@ fn leave(
     }
 }
 
-/// Disks at the bottom of what was asked for, of mounts, and of unused devices, in this order and each once.
+/// Disks at the bottom of what was asked for, of mounts, and of unused devices, in this order and
+/// each once.
 fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMethod)> {
     let asked = request.target.as_deref().map(path_bytes).and_then(|path| {
         let node = safe(path);
-        let is_it = |device: &&Subject| facts.value(device, &device::PATH).is_some_and(|path| path == node);
-        let device = facts.subjects(Scope::Device).find(is_it).filter(|_| path.starts_with(b"/dev/"));
+        let is_it = |device: &&Subject| {
+            facts
+                .value(device, &device::PATH)
+                .is_some_and(|path| path == node)
+        };
+        let device = facts
+            .subjects(Scope::Device)
+            .find(is_it)
+            .filter(|_| path.starts_with(b"/dev/"));
         device.cloned().or_else(|| mount_of(facts, path))
     });
     let mounts = facts.which(&mount::CLASS, |class| class.is_block());

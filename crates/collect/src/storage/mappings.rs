@@ -1,8 +1,10 @@
-//! Targets inside device-mapper devices (linear, thin, cache …), where linear ones begin, the write mode of a cache, and
-//! the state of targets that have one, from dmsetup(8) as root, once for the whole host.
+//! Targets inside device-mapper devices (linear, thin, cache …), where linear ones begin, the write
+//! mode of a cache, and the state of targets that have one, from dmsetup(8) as root, once for the
+//! whole host.
 //!
-//! The host's redaction decides which parts of its tables are passed on. A volume may have several targets; an unlisted
-//! one is `other`. The state is known when `dmsetup status` lists the same targets as `dmsetup table`.
+//! The host's redaction decides which parts of its tables are passed on. A volume may have several
+//! targets; an unlisted one is `other`. The state is known when `dmsetup status` lists the same
+//! targets as `dmsetup table`.
 
 mod status;
 
@@ -19,7 +21,10 @@ use crate::text::safe;
 use crate::workers;
 
 /// Reads device-mapper's tables.
-pub const COLLECTOR: Collector = Collector { id: "device-mapper targets", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "device-mapper targets",
+    run,
+};
 
 /// One target of a device: its kind, and the words that follow.
 #[derive(Clone)]
@@ -31,7 +36,9 @@ struct Target {
 impl Target {
     /// Where a linear one begins and where its data does on the device below, in sectors.
     fn begins(&self) -> Option<[u64; 2]> {
-        let [start, offset] = self.words.as_slice() else { return None };
+        let [start, offset] = self.words.as_slice() else {
+            return None;
+        };
         Some([start.parse().ok()?, offset.parse().ok()?])
     }
 
@@ -40,7 +47,8 @@ impl Target {
         self.words.first().map(String::as_str)
     }
 
-    /// Whether it is the status of a thin pool in a capture of walwise 0.1, which held nothing of other targets.
+    /// Whether it is the status of a thin pool in a capture of walwise 0.1, which held nothing of
+    /// other targets.
     fn is_of_older_capture(&self) -> bool {
         let is_pair = matches!(self.words.as_slice(), [metadata, _] if metadata.contains('/'));
         self.kind == "thin-pool" && (is_pair || self.words == ["failed"])
@@ -49,8 +57,12 @@ impl Target {
     /// Its state, where these are the words of its status.
     fn status(&self, name: &str) -> Result<TargetStatus, String> {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
-        let unknown =
-            || format!("the status of {name} ({}) is not whole, or holds an unknown word", self.kind);
+        let unknown = || {
+            format!(
+                "the status of {name} ({}) is not whole, or holds an unknown word",
+                self.kind
+            )
+        };
         status::parse(&self.kind, &words).ok_or_else(unknown)
     }
 }
@@ -65,19 +77,27 @@ const SECTOR: u64 = 512;
 const MOST_ALIGNED: u32 = 11;
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let devices: Vec<(Subject, String)> =
-        facts.known(&device::DM_NAME).into_iter().map(|(subject, name)| (subject.clone(), name)).collect();
+    let devices: Vec<(Subject, String)> = facts
+        .known(&device::DM_NAME)
+        .into_iter()
+        .map(|(subject, name)| (subject.clone(), name))
+        .collect();
     if devices.is_empty() {
         return;
     }
     let (table, status) = ask(host, request, facts);
     let table: Reading<Tables> = table.map(|text| parse_table(&text));
     let status: Reading<Tables> = status.map(|text| parse_table(&text));
-    let of_table = Source::Command { argv: "dmsetup table".to_owned() };
+    let of_table = Source::Command {
+        argv: "dmsetup table".to_owned(),
+    };
     for (subject, name) in devices {
         let found = table.as_ref().then(|table, _| match table.get(&name) {
             Some(targets) => Reading::known(targets.clone(), of_table.clone()),
-            None => Reading::unknown(Why::Malformed, format!("`dmsetup table` does not list {name}")),
+            None => Reading::unknown(
+                Why::Malformed,
+                format!("`dmsetup table` does not list {name}"),
+            ),
         });
         put_state(&subject, &found, &status, &name, facts);
         // Other kinds are known from their ids, and their names tell their contents.
@@ -97,14 +117,20 @@ fn put_state(
     facts: &mut FactSet,
 ) {
     let bearing = found.clone().map(|all| {
-        let kinds = all.into_iter().map(|one| one.kind).filter(|kind| status::has_state(kind));
+        let kinds = all
+            .into_iter()
+            .map(|one| one.kind)
+            .filter(|kind| status::has_state(kind));
         kinds.collect::<Vec<String>>()
     });
     let parts: Reading<Vec<TargetStatus>> = match (bearing.value(), bearing.source()) {
-        (Some(kinds), Some(source)) if kinds.is_empty() => Reading::known(Vec::new(), source.clone()),
+        (Some(kinds), Some(source)) if kinds.is_empty() => {
+            Reading::known(Vec::new(), source.clone())
+        }
         (Some(kinds), _) => status.clone().and_then(|all| {
             let listed = all.get(name).map(Vec::as_slice).unwrap_or_default();
-            // A volume is as good as its pool (`thin_status` in drivers/md/dm-thin.c), which is what older captures hold.
+            // A volume is as good as its pool (`thin_status` in drivers/md/dm-thin.c), which is
+            // what older captures hold.
             let is_by_pool = listed.is_empty() && kinds.iter().all(|kind| kind == "thin");
             if is_by_pool && all.values().flatten().any(Target::is_of_older_capture) {
                 return Ok(vec![MappingState::Fine.into()]);
@@ -117,13 +143,17 @@ fn put_state(
         (None, _) => bearing.clone().map(|_| Vec::new()),
     };
     let each = |list: fn(TargetStatus) -> Vec<String>| {
-        parts.clone().map(|parts| parts.into_iter().flat_map(list).collect::<Vec<String>>())
+        parts
+            .clone()
+            .map(|parts| parts.into_iter().flat_map(list).collect::<Vec<String>>())
     };
     facts.put(subject, &device::DM_FAILED, each(|part| part.failed));
     facts.put(subject, &device::DM_LAGGING, each(|part| part.lagging));
     let targets = bearing.value().map(Vec::as_slice).unwrap_or_default();
     if targets.iter().any(|target| target == "cache") {
-        let dirty = parts.clone().map(|parts| parts.iter().filter_map(|part| part.dirty).sum());
+        let dirty = parts
+            .clone()
+            .map(|parts| parts.iter().filter_map(|part| part.dirty).sum());
         facts.put(subject, &device::DM_DIRTY, dirty);
     }
     if targets.iter().any(|target| target == "thin-pool") {
@@ -131,19 +161,35 @@ fn put_state(
             let shares = parts.into_iter().find_map(|part| part.shares);
             shares.ok_or_else(|| "the pool has failed and reports no numbers".to_owned())
         });
-        facts.put(subject, &device::THIN_METADATA, shares.clone().map(|[metadata, _]| metadata));
+        facts.put(
+            subject,
+            &device::THIN_METADATA,
+            shares.clone().map(|[metadata, _]| metadata),
+        );
         facts.put(subject, &device::THIN_DATA, shares.map(|[_, data]| data));
     }
-    let state = parts.map(|parts| parts.iter().map(|part| part.state).max().unwrap_or(MappingState::Fine));
+    let state = parts.map(|parts| {
+        parts
+            .iter()
+            .map(|part| part.state)
+            .max()
+            .unwrap_or(MappingState::Fine)
+    });
     facts.put(subject, &device::DM_STATE, state);
 }
 
 fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet) {
-    let is = |target: &str| found.value().is_some_and(|all| all.iter().any(|one| one.kind == target));
+    let is = |target: &str| {
+        found
+            .value()
+            .is_some_and(|all| all.iter().any(|one| one.kind == target))
+    };
     facts.put(
         subject,
         &device::DM_TARGETS,
-        found.clone().map(|all| all.into_iter().map(|one| one.kind).collect()),
+        found
+            .clone()
+            .map(|all| all.into_iter().map(|one| one.kind).collect()),
     );
     facts.put(subject, &device::DM_ALIGNMENT, alignment(found));
     if is("cache") || is("writecache") {
@@ -152,7 +198,9 @@ fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet
             let held = all.iter().any(|one| {
                 one.kind == "writecache" || one.kind == "cache" && one.mode() == Some("writeback")
             });
-            let unread = all.iter().any(|one| one.kind == "cache" && one.mode().is_none());
+            let unread = all
+                .iter()
+                .any(|one| one.kind == "cache" && one.mode().is_none());
             match (held, unread) {
                 (true, _) => Ok(DmCacheMode::Writeback),
                 (false, true) => Err("a cache without a mode".to_owned()),
@@ -166,7 +214,11 @@ fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet
     }
     if is("multipath") {
         let waits = found.clone().and_then(|all| {
-            match all.iter().find(|one| one.kind == "multipath").and_then(Target::mode) {
+            match all
+                .iter()
+                .find(|one| one.kind == "multipath")
+                .and_then(Target::mode)
+            {
                 Some("queue_if_no_path") => Ok(true),
                 Some("fail_if_no_path") => Ok(false),
                 _ => Err("multipath without its features".to_owned()),
@@ -178,28 +230,44 @@ fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet
 
 /// What divides every place where a device that is only linear begins.
 fn alignment(found: &Reading<Vec<Target>>) -> Reading<u64> {
-    if found.value().is_some_and(|all| all.iter().any(|one| one.kind != "linear")) {
+    if found
+        .value()
+        .is_some_and(|all| all.iter().any(|one| one.kind != "linear"))
+    {
         return Reading::unknown(Why::Absent, "its targets are not all linear");
     }
     found.clone().and_then(|all| {
         let places: Option<Vec<[u64; 2]>> = all.iter().map(Target::begins).collect();
         let places = places.ok_or("a linear target without its places")?;
-        let bits = places.as_flattened().iter().fold(0, |bits, place| bits | place);
+        let bits = places
+            .as_flattened()
+            .iter()
+            .fold(0, |bits, place| bits | place);
         Ok(SECTOR << bits.trailing_zeros().min(MOST_ALIGNED))
     })
 }
 
 /// Table and status, asked side by side.
-fn ask(host: &dyn Host, request: &Request, facts: &FactSet) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
+fn ask(
+    host: &dyn Host,
+    request: &Request,
+    facts: &FactSet,
+) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
     if request.without_programs {
         return (not_run(), not_run());
     }
     if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
-        let denied = || Reading::unknown(Why::Denied, "dmsetup needs root").or_try(Remedy::RunAsRoot);
+        let denied =
+            || Reading::unknown(Why::Denied, "dmsetup needs root").or_try(Remedy::RunAsRoot);
         return (denied(), denied());
     }
     let run = |what: &'static str| match host.run(Tool::Dmsetup, &[what]) {
-        Ok(text) => Reading::known(text, Source::Command { argv: format!("dmsetup {what}") }),
+        Ok(text) => Reading::known(
+            text,
+            Source::Command {
+                argv: format!("dmsetup {what}"),
+            },
+        ),
         Err(miss) if miss.kind == MissKind::Absent => refused(&miss, &format!("dmsetup {what}"))
             .or_try(Remedy::Install(Tool::Dmsetup.package().to_owned())),
         Err(miss) => refused(&miss, &format!("dmsetup {what}")),
@@ -213,7 +281,10 @@ fn parse_table(text: &[u8]) -> Tables {
     let mut table = Tables::new();
     for (name, mut words) in lines(text) {
         let Some(kind) = words.next() else { continue };
-        let target = Target { kind: kind.to_owned(), words: words.map(str::to_owned).collect() };
+        let target = Target {
+            kind: kind.to_owned(),
+            words: words.map(str::to_owned).collect(),
+        };
         table.entry(safe(name.as_bytes())).or_default().push(target);
     }
     table
@@ -249,10 +320,27 @@ mod tests {
         ] {
             let subject = Subject::device(name);
             facts.know(&subject, &device::DM_NAME, dm.to_owned(), Source::file("x"));
-            facts.know(&subject, &device::KIND, DeviceKind::from_word(kind).unwrap(), Source::file("x"));
+            facts.know(
+                &subject,
+                &device::KIND,
+                DeviceKind::from_word(kind).unwrap(),
+                Source::file("x"),
+            );
         }
-        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::file("x"));
-        run(host, &Request { without_programs, ..Request::default() }, &mut facts);
+        facts.know(
+            &Subject::host(),
+            &machine::PRIVILEGED,
+            privileged,
+            Source::file("x"),
+        );
+        run(
+            host,
+            &Request {
+                without_programs,
+                ..Request::default()
+            },
+            &mut facts,
+        );
         facts
     }
 
@@ -263,7 +351,9 @@ mod tests {
 
     fn machine() -> Fake {
         let table = "vg-pool-tpool: thin-pool \nvg-thin: thin \nvg-hot: cache writethrough\nvg-hot: writecache \nluks: crypt \n";
-        Fake::default().answer(asking("table"), table).answer(asking("status"), STATUS)
+        Fake::default()
+            .answer(asking("table"), table)
+            .answer(asking("status"), STATUS)
     }
 
     #[test]
@@ -277,8 +367,15 @@ mod tests {
         assert_eq!(facts.value(&pool, &device::THIN_DATA), Some(81.0));
         assert_eq!(facts.value(&pool, &device::THIN_METADATA), Some(1.0));
         let mode = facts.value(&Subject::device("dm-2"), &device::DM_CACHE_MODE);
-        assert_eq!(mode, Some(DmCacheMode::Writeback), "the worse of two counts");
-        assert_eq!(facts.value(&Subject::device("dm-2"), &device::DM_DIRTY), Some(7));
+        assert_eq!(
+            mode,
+            Some(DmCacheMode::Writeback),
+            "the worse of two counts"
+        );
+        assert_eq!(
+            facts.value(&Subject::device("dm-2"), &device::DM_DIRTY),
+            Some(7)
+        );
         for name in ["dm-0", "dm-1", "dm-2", "dm-3"] {
             assert_eq!(
                 facts.value(&Subject::device(name), &device::DM_STATE),
@@ -290,18 +387,24 @@ mod tests {
 
     #[test]
     fn without_root_or_programs_nothing_is_run_and_it_says_why() {
-        for (privileged, without, why) in [(false, false, Why::Denied), (true, true, Why::NotCollected)] {
+        for (privileged, without, why) in
+            [(false, false, Why::Denied), (true, true, Why::NotCollected)]
+        {
             let host = machine();
             let facts = collect(&host, privileged, without);
             let reading = facts.get(&Subject::device("dm-1"), &device::DM_TARGETS);
-            assert!(matches!(reading, Reading::Unknown { why: w, .. } if w == why), "{reading:?}");
+            assert!(
+                matches!(reading, Reading::Unknown { why: w, .. } if w == why),
+                "{reading:?}"
+            );
             assert!(host.asked().is_empty());
             let crypt = facts.get(&Subject::device("dm-3"), &device::DM_TARGETS);
             assert_eq!(crypt, Reading::not_collected(), "its id tells what it is");
         }
     }
 
-    /// A line that is lost, doubled, cut or holds a word that is unknown costs the state of its device and no other.
+    /// A line that is lost, doubled, cut or holds a word that is unknown costs the state of its
+    /// device and no other.
     #[test]
     fn a_state_is_known_from_a_whole_answer_only() {
         let lines: Vec<&str> = STATUS.lines().collect();
@@ -318,13 +421,22 @@ mod tests {
         ];
         for (which, devices) in [(0, "dm-0"), (1, "dm-1"), (2, "dm-2"), (3, "dm-2")] {
             for hurt in hurt {
-                let mut text = lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+                let mut text = lines
+                    .iter()
+                    .map(|line| (*line).to_owned())
+                    .collect::<Vec<_>>();
                 text[which] = hurt(lines[which]);
                 let host = machine().answer(asking("status"), text.join("\n"));
                 let facts = collect(&host, true, false);
                 for name in ["dm-0", "dm-1", "dm-2"] {
                     let state = facts.get(&Subject::device(name), &device::DM_STATE);
-                    let unknown = matches!(state, Reading::Unknown { why: Why::Malformed, .. });
+                    let unknown = matches!(
+                        state,
+                        Reading::Unknown {
+                            why: Why::Malformed,
+                            ..
+                        }
+                    );
                     assert_eq!(unknown, name == devices, "{name}: {text:?}");
                 }
             }
@@ -345,11 +457,20 @@ mod tests {
     /// A capture of walwise 0.1 holds the use of pools and nothing else, and keeps its meaning.
     #[test]
     fn an_older_capture_is_read_as_before() {
-        for (pool, state) in [("10/1000 81/100", MappingState::Fine), ("failed", MappingState::Failed)] {
+        for (pool, state) in [
+            ("10/1000 81/100", MappingState::Fine),
+            ("failed", MappingState::Failed),
+        ] {
             let status = format!("vg-pool-tpool: thin-pool {pool}\n");
             let facts = collect(&machine().answer(asking("status"), &status), true, false);
-            assert_eq!(facts.value(&Subject::device("dm-0"), &device::DM_STATE), Some(state));
-            assert_eq!(facts.value(&Subject::device("dm-1"), &device::DM_STATE), Some(MappingState::Fine));
+            assert_eq!(
+                facts.value(&Subject::device("dm-0"), &device::DM_STATE),
+                Some(state)
+            );
+            assert_eq!(
+                facts.value(&Subject::device("dm-1"), &device::DM_STATE),
+                Some(MappingState::Fine)
+            );
             assert_eq!(
                 facts.value(&Subject::device("dm-2"), &device::DM_STATE),
                 None,
@@ -361,13 +482,22 @@ mod tests {
     #[test]
     fn a_failed_pool_and_a_cache_without_a_mode_are_unknown() {
         let host = Fake::default()
-            .answer(asking("table"), "vg-pool-tpool: thin-pool \nvg-hot: cache \n")
+            .answer(
+                asking("table"),
+                "vg-pool-tpool: thin-pool \nvg-hot: cache \n",
+            )
             .answer(asking("status"), "vg-pool-tpool: thin-pool failed\n");
         let facts = collect(&host, true, false);
         let pool = Subject::device("dm-0");
         assert_eq!(facts.value(&pool, &device::THIN_DATA), None);
-        assert_eq!(facts.value(&pool, &device::DM_STATE), Some(MappingState::Failed));
-        assert_eq!(facts.value(&Subject::device("dm-2"), &device::DM_CACHE_MODE), None);
+        assert_eq!(
+            facts.value(&pool, &device::DM_STATE),
+            Some(MappingState::Failed)
+        );
+        assert_eq!(
+            facts.value(&Subject::device("dm-2"), &device::DM_CACHE_MODE),
+            None
+        );
     }
 
     #[test]
@@ -376,7 +506,10 @@ mod tests {
             ("vg-new: linear 0 2048\n", Some(1 << 20)),
             ("vg-new: linear 0 32\n", Some(16384)),
             ("vg-new: linear 0 2064\n", Some(8192)),
-            ("vg-new: linear 0 2048\nvg-new: linear 8200 4096\n", Some(4096)),
+            (
+                "vg-new: linear 0 2048\nvg-new: linear 8200 4096\n",
+                Some(4096),
+            ),
             ("vg-new: linear 0 2047\n", Some(512)),
             ("vg-new: linear 0 0\n", Some(1 << 20)),
             ("vg-new: linear 0 2048\nvg-new: striped \n", None),
@@ -386,7 +519,11 @@ mod tests {
             ("vg-new: linear 0 2048\nvg-new: linear \n", None),
         ] {
             let facts = collect(&Fake::default().answer(asking("table"), table), true, false);
-            assert_eq!(facts.value(&Subject::device("dm-4"), &device::DM_ALIGNMENT), expect, "{table}");
+            assert_eq!(
+                facts.value(&Subject::device("dm-4"), &device::DM_ALIGNMENT),
+                expect,
+                "{table}"
+            );
         }
     }
 

@@ -1,7 +1,8 @@
 //! Swap: the devices that hold it, from /proc/swaps (proc(5)).
 //!
-//! A swap file counts for the device below its mount. If a line names something that cannot be found, no other device
-//! is known to be free of swap. The same holds in an LXC container, whose /proc/swaps is synthesised by lxcfs.
+//! A swap file counts for the device below its mount. If a line names something that cannot be
+//! found, no other device is known to be free of swap. The same holds in an LXC container, whose
+//! /proc/swaps is synthesised by lxcfs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,23 +22,40 @@ const SWAPS: &str = "/proc/swaps";
 
 /// Paths of active swap as the kernel prints them; empty where they are unknown.
 pub fn active(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
-    if facts.value(&Subject::host(), &machine::CONTAINER).is_some_and(|container| container == "lxc") {
+    if facts
+        .value(&Subject::host(), &machine::CONTAINER)
+        .is_some_and(|container| container == "lxc")
+    {
         return Vec::new();
     }
     let text = host.read(Path::new(SWAPS)).unwrap_or_default();
     let path = |line: &[u8]| {
-        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        words.next().zip(words.next()).map(|(path, _)| unescape(path))
+        let mut words = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty());
+        words
+            .next()
+            .zip(words.next())
+            .map(|(path, _)| unescape(path))
     };
-    text.split(|b| *b == b'\n').skip(1).filter_map(path).collect()
+    text.split(|b| *b == b'\n')
+        .skip(1)
+        .filter_map(path)
+        .collect()
 }
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let text = host.read(Path::new(SWAPS));
     let mut holders: BTreeSet<Subject> = BTreeSet::new();
     let mut lost: Option<String> = None;
-    for line in text.iter().flat_map(|text| text.split(|b| *b == b'\n')).skip(1) {
-        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    for line in text
+        .iter()
+        .flat_map(|text| text.split(|b| *b == b'\n'))
+        .skip(1)
+    {
+        let mut words = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty());
         let Some(path) = words.next() else { continue };
         let Some(kind) = words.next() else {
             lost = Some(format!("{SWAPS}: a line was cut short"));
@@ -51,19 +69,35 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         };
         match found {
             Some(devices) => holders.extend(devices),
-            None => lost = Some(format!("{SWAPS}: {} is on no device that was found", safe(&path))),
+            None => {
+                lost = Some(format!(
+                    "{SWAPS}: {} is on no device that was found",
+                    safe(&path)
+                ));
+            }
         }
     }
-    if facts.value(&Subject::host(), &machine::CONTAINER).is_some_and(|container| container == "lxc") {
+    if facts
+        .value(&Subject::host(), &machine::CONTAINER)
+        .is_some_and(|container| container == "lxc")
+    {
         lost = lost.or_else(|| Some(format!("{SWAPS} may be that of the container alone")));
     }
-    let empty: BTreeSet<Subject> = facts.which(&device::SIZE, |size| *size == 0).into_iter().collect();
-    let devices: Vec<Subject> =
-        facts.subjects(Scope::Device).filter(|device| !empty.contains(device)).cloned().collect();
+    let empty: BTreeSet<Subject> = facts
+        .which(&device::SIZE, |size| *size == 0)
+        .into_iter()
+        .collect();
+    let devices: Vec<Subject> = facts
+        .subjects(Scope::Device)
+        .filter(|device| !empty.contains(device))
+        .cloned()
+        .collect();
     for subject in devices {
         let reading = match (&text, &lost) {
             (Err(miss), _) => refused(miss, SWAPS),
-            (Ok(_), Some(detail)) if !holders.contains(&subject) => Reading::unknown(Why::Ambiguous, detail),
+            (Ok(_), Some(detail)) if !holders.contains(&subject) => {
+                Reading::unknown(Why::Ambiguous, detail)
+            }
             _ => Reading::known(holders.contains(&subject), Source::file(SWAPS)),
         };
         facts.put(&subject, &device::SWAP, reading);
@@ -87,15 +121,24 @@ mod tests {
         facts.know(&srv, &mount::POINT, "/srv".to_owned(), Source::Assumed);
         facts.know(&srv, &mount::IN_SIGHT, true, Source::Assumed);
         facts.stand(&srv, &Subject::device("dm-1"));
-        let text = [b"Filename\t\t\tType\t\tSize\tUsed\tPriority\n", lines.as_ref()].concat();
-        run(&Fake::default().file(SWAPS, text), &Request::default(), &mut facts);
+        let text = [
+            b"Filename\t\t\tType\t\tSize\tUsed\tPriority\n",
+            lines.as_ref(),
+        ]
+        .concat();
+        run(
+            &Fake::default().file(SWAPS, text),
+            &Request::default(),
+            &mut facts,
+        );
         ["sda1", "sda2", "dm-1"].map(|name| facts.value(&Subject::device(name), &device::SWAP))
     }
 
     #[test]
     fn partitions_and_files() {
         assert_eq!(collect(""), [Some(false); 3]);
-        let lines = "/dev/sda2    partition\t8388604\t0\t-2\n/srv/swap\\040file file\t1024\t0\t-3\n";
+        let lines =
+            "/dev/sda2    partition\t8388604\t0\t-2\n/srv/swap\\040file file\t1024\t0\t-3\n";
         assert_eq!(collect(lines), [Some(false), Some(true), Some(true)]);
     }
 
@@ -104,8 +147,17 @@ mod tests {
         let mut facts = FactSet::default();
         let sda = Subject::device("sda");
         facts.mention(&sda);
-        facts.know(&Subject::host(), &machine::CONTAINER, "lxc".to_owned(), Source::file("x"));
-        run(&Fake::default().file(SWAPS, "Filename\tType\n"), &Request::default(), &mut facts);
+        facts.know(
+            &Subject::host(),
+            &machine::CONTAINER,
+            "lxc".to_owned(),
+            Source::file("x"),
+        );
+        run(
+            &Fake::default().file(SWAPS, "Filename\tType\n"),
+            &Request::default(),
+            &mut facts,
+        );
         assert!(!facts.get(&sda, &device::SWAP).is_known());
     }
 
@@ -118,7 +170,8 @@ mod tests {
     }
 
     proptest! {
-        /// Readable lines stay valid; beside a line that is not understood, no device is known to be free of swap.
+        /// Readable lines stay valid; beside a line that is not understood, no device is known to
+        /// be free of swap.
         #[test]
         fn a_bad_line_costs_what_it_could_have_named(
             bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30),

@@ -1,9 +1,10 @@
-//! Whether the weekly trim of util-linux reaches a file system: fstrim.timer is enabled, and fstab lists the mount
-//! point (fstrim(8), `--listed-in`).
+//! Whether the weekly trim of util-linux reaches a file system: fstrim.timer is enabled, and fstab
+//! lists the mount point (fstrim(8), `--listed-in`).
 //!
-//! Trimming by cron or by a custom unit is not detected. A mount listed in fstab trims the whole file system, so its
-//! other mounts count as well. Before util-linux 2.33 the service trimmed everything that was mounted. The preset of a
-//! distribution is not consulted: only the link that enables the timer counts.
+//! Trimming by cron or by a custom unit is not detected. A mount listed in fstab trims the whole
+//! file system, so its other mounts count as well. Before util-linux 2.33 the service trimmed
+//! everything that was mounted. The preset of a distribution is not consulted: only the link that
+//! enables the timer counts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,11 +19,15 @@ use crate::truth::Truth;
 use crate::version::Version;
 
 /// Concludes what is trimmed.
-pub const COLLECTOR: Collector = Collector { id: "trimming", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "trimming",
+    run,
+};
 
 const FSTAB: &str = "/etc/fstab";
 const UNITS: &str = "/etc/systemd/system";
-/// Where the timer is linked when it is enabled: by the administrator, or permanently by the distribution.
+/// Where the timer is linked when it is enabled: by the administrator, or permanently by the
+/// distribution.
 const ENABLED: [&str; 3] = [
     "/etc/systemd/system/timers.target.wants/fstrim.timer",
     "/usr/lib/systemd/system/timers.target.wants/fstrim.timer",
@@ -42,7 +47,11 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let (missed, others): (Vec<_>, Vec<_>) = mounts.into_iter().partition(is_missed);
     // Only what the timer does not find in fstab depends on the release.
     let is_needed = listed.any && !missed.is_empty();
-    let release = if is_needed { version(host, request, Tool::Mount, "--version") } else { not_needed() };
+    let release = if is_needed {
+        version(host, request, Tool::Mount, "--version")
+    } else {
+        not_needed()
+    };
     facts.put(&Subject::host(), &machine::UTIL_LINUX, release);
     let unlisted = listed.unlisted(facts);
     for subject in missed {
@@ -56,7 +65,9 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 /// Whether the timer is enabled.
 fn timer(host: &dyn Host) -> Reading<bool> {
     match host.link(Path::new(MASK)) {
-        Ok(to) if path_bytes(&to) == b"/dev/null" => return Reading::known(false, Source::file(MASK)),
+        Ok(to) if path_bytes(&to) == b"/dev/null" => {
+            return Reading::known(false, Source::file(MASK));
+        }
         Ok(_) => {}
         Err(miss) if no_link(&miss) => {}
         Err(miss) => return refused(&miss, MASK),
@@ -88,20 +99,29 @@ struct FstabMounts {
 
 impl FstabMounts {
     fn from_facts(facts: &FactSet) -> Self {
-        let mut listed = Self { any: false, file_systems: BTreeSet::new() };
+        let mut listed = Self {
+            any: false,
+            file_systems: BTreeSet::new(),
+        };
         for line in facts.subjects(Scope::Boot) {
             let fstab = facts.value(line, &boot::WHERE).is_some_and(|place| {
-                place.strip_prefix(FSTAB).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+                place
+                    .strip_prefix(FSTAB)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
             });
             if !fstab {
                 continue;
             }
             listed.any = true;
             let left_out = facts.value(line, &boot::OPTIONS).is_some_and(|options| {
-                options.iter().any(|option| option.eq_ignore_ascii_case("X-fstrim.notrim"))
+                options
+                    .iter()
+                    .any(|option| option.eq_ignore_ascii_case("X-fstrim.notrim"))
             });
             let mounted = facts.resolve(line, Scope::Mount).filter(|_| !left_out);
-            listed.file_systems.extend(mounted.map(|mount| file_system(facts, &mount)));
+            listed
+                .file_systems
+                .extend(mounted.map(|mount| file_system(facts, &mount)));
         }
         listed
     }
@@ -125,18 +145,25 @@ impl FstabMounts {
         });
         match goes_by_fstab {
             Some(Truth::True) => Reading::known(false, Source::file(FSTAB)),
-            Some(Truth::False) => Reading::known(true, Source::derived([machine::UTIL_LINUX.name()])),
+            Some(Truth::False) => {
+                Reading::known(true, Source::derived([machine::UTIL_LINUX.name()]))
+            }
             _ => Reading::unknown(
                 Why::Ambiguous,
-                format!("{FSTAB} does not list it, but before util-linux 2.33 fstrim.timer still trims it"),
+                format!(
+                    "{FSTAB} does not list it, but before util-linux 2.33 fstrim.timer still trims it"
+                ),
             ),
         }
     }
 }
 
-/// The identity of a mounted file system: its source, and its device number unless that is specific to one mount.
+/// The identity of a mounted file system: its source, and its device number unless that is specific
+/// to one mount.
 fn file_system(facts: &FactSet, subject: &Subject) -> (String, String) {
-    let number = facts.value(subject, &mount::DEVNO).filter(|number| !number.starts_with("0:"));
+    let number = facts
+        .value(subject, &mount::DEVNO)
+        .filter(|number| !number.starts_with("0:"));
     let source = || facts.value(subject, &mount::SOURCE).unwrap_or_default();
     match number {
         Some(number) => (number, String::new()),
@@ -168,7 +195,8 @@ mod tests {
 
     fn trimmed(host: &Fake, mut facts: FactSet) -> [Option<bool>; 3] {
         run(host, &Request::default(), &mut facts);
-        ["/srv", "/bind", "/by-hand"].map(|point| facts.value(&Subject::mount(point), &mount::TRIMMED))
+        ["/srv", "/bind", "/by-hand"]
+            .map(|point| facts.value(&Subject::mount(point), &mount::TRIMMED))
     }
 
     fn systemd() -> Fake {
@@ -185,10 +213,16 @@ mod tests {
         for link in ENABLED {
             let enabled = || systemd().symlink(link, "/lib/systemd/system/fstrim.timer");
             let with = |release: &str| {
-                enabled().answer(asks(), format!("mount from util-linux {release} (libmount {release})\n"))
+                enabled().answer(
+                    asks(),
+                    format!("mount from util-linux {release} (libmount {release})\n"),
+                )
             };
             assert_eq!(trimmed(&with("2.38.1"), facts("defaults")), [yes, yes, no]);
-            assert_eq!(trimmed(&with("2.38.1"), facts("X-fstrim.notrim")), [no, no, no]);
+            assert_eq!(
+                trimmed(&with("2.38.1"), facts("X-fstrim.notrim")),
+                [no, no, no]
+            );
             assert_eq!(trimmed(&with("2.31"), facts("defaults")), [yes, yes, yes]);
             assert_eq!(trimmed(&enabled(), facts("defaults")), [yes, yes, None]);
             let masked = enabled().symlink(MASK, "/dev/null");
@@ -205,10 +239,18 @@ mod tests {
         };
         let enabled = || systemd().symlink(ENABLED[0], "/lib/systemd/system/fstrim.timer");
         let mut all_listed = facts("defaults");
-        all_listed.know(&Subject::mount("/by-hand"), &mount::DEVNO, "8:1".to_owned(), Source::Assumed);
+        all_listed.know(
+            &Subject::mount("/by-hand"),
+            &mount::DEVNO,
+            "8:1".to_owned(),
+            Source::Assumed,
+        );
         assert!(asked(enabled(), facts("defaults")));
         assert!(!asked(enabled(), all_listed), "everything is listed");
-        assert!(!asked(systemd(), facts("defaults")), "the timer is not enabled");
+        assert!(
+            !asked(systemd(), facts("defaults")),
+            "the timer is not enabled"
+        );
         assert!(!asked(enabled(), FactSet::default()), "nothing to trim");
     }
 
@@ -229,7 +271,10 @@ mod tests {
     #[test]
     fn what_is_not_seen_is_not_guessed() {
         assert_eq!(trimmed(&Fake::default(), facts("defaults")), [None; 3]);
-        for question in [Question::Link(MASK.into()), Question::Link(ENABLED[0].into())] {
+        for question in [
+            Question::Link(MASK.into()),
+            Question::Link(ENABLED[0].into()),
+        ] {
             let host = systemd().refuse(question, MissKind::NotCollected);
             assert_eq!(trimmed(&host, facts("defaults")), [None; 3]);
         }

@@ -1,19 +1,19 @@
-//! The mounts of the next boot: lines of fstab(5) and mount units as systemd merges them, and the root flags on the
-//! kernel command line.
+//! The mounts of the next boot: lines of fstab(5) and mount units as systemd merges them, and the
+//! root flags on the kernel command line.
 //!
-//! Whether the next kernel accepts the options is left to `validity`. A line of type `auto` takes the type of whatever
-//! is mounted there now.
+//! Whether the next kernel accepts the options is left to `validity`. A line of type `auto` takes
+//! the type of whatever is mounted there now.
 
-mod entry;
 mod again;
-mod device;
 mod command_line;
 mod crypt;
+mod device;
+mod entry;
 mod kind {
     //! Lines that mount a device with another file system type than the one it is mounted with now.
     //!
-    //! The consequences are left to `report::upgrade`. The root on the kernel's command line was mounted by this very
-    //! boot, so nothing is concluded from it.
+    //! The consequences are left to `report::upgrade`. The root on the kernel's command line was
+    //! mounted by this very boot, so nothing is concluded from it.
 
     use super::device;
     use super::entry::COMMAND_LINE;
@@ -21,20 +21,25 @@ mod kind {
     use crate::facts::{FactSet, Scope, Source, Subject};
     use crate::host::Host;
 
-    /// File systems that the mount table names as they are written in fstab; `fuseblk` and others stand for several.
+    /// File systems that the mount table names as they are written in fstab; `fuseblk` and others
+    /// stand for several.
     const NAMED_AS_WRITTEN: [&str; 13] = [
-        "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "msdos", "nilfs2", "reiserfs",
-        "vfat", "xfs",
+        "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "msdos", "nilfs2",
+        "reiserfs", "vfat", "xfs",
     ];
 
     /// Records the mounted type for every line that names another one.
     pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
         let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
         for line in lines {
-            let is_kernels = facts.value(&line, &boot::WHERE).is_some_and(|place| place == COMMAND_LINE);
+            let is_kernels = facts
+                .value(&line, &boot::WHERE)
+                .is_some_and(|place| place == COMMAND_LINE);
             let written = facts.value(&line, &boot::WRITTEN_TYPE);
-            let Some((named, written)) =
-                facts.value(&line, &boot::SOURCE).zip(written).filter(|_| !is_kernels)
+            let Some((named, written)) = facts
+                .value(&line, &boot::SOURCE)
+                .zip(written)
+                .filter(|_| !is_kernels)
             else {
                 continue;
             };
@@ -42,10 +47,13 @@ mod kind {
             if !written.split(',').all(is_known) {
                 continue;
             }
-            let Some(device) = device::found(host, facts, &named) else { continue };
-            let there = device::mounted(facts, &device).find_map(|at| facts.value(at, &mount::FSTYPE));
-            if let Some(there) =
-                there.filter(|there| is_known(there) && !written.split(',').any(|word| word == there))
+            let Some(device) = device::found(host, facts, &named) else {
+                continue;
+            };
+            let there =
+                device::mounted(facts, &device).find_map(|at| facts.value(at, &mount::FSTYPE));
+            if let Some(there) = there
+                .filter(|there| is_known(there) && !written.split(',').any(|word| word == there))
             {
                 let source = Source::derived([boot::SOURCE.name(), mount::FSTYPE.name()]);
                 facts.know(&line, &boot::TYPE_THERE, there, source);
@@ -62,7 +70,8 @@ mod kind {
 
         #[test]
         fn what_is_mounted_now_is_held_against_what_is_written() {
-            let host = Fake::default().answer(Question::RealPath("/dev/disk/by-uuid/1".into()), "/dev/vda");
+            let host = Fake::default()
+                .answer(Question::RealPath("/dev/disk/by-uuid/1".into()), "/dev/vda");
             for (named, written, place, expected) in [
                 ("/dev/vda", "xfs", "/etc/fstab:2", Some("ext4")),
                 ("UUID=1", "xfs,btrfs", "/etc/fstab:2", Some("ext4")),
@@ -75,7 +84,12 @@ mod kind {
                 let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
                 let (root, from) = (Subject::mount("/"), || Source::file("a test"));
                 for name in ["vda", "vdb"] {
-                    facts.know(&Subject::device(name), &block::KIND, block::DeviceKind::Disk, from());
+                    facts.know(
+                        &Subject::device(name),
+                        &block::KIND,
+                        block::DeviceKind::Disk,
+                        from(),
+                    );
                 }
                 facts.know(&root, &mount::FSTYPE, "ext4".to_owned(), from());
                 facts.stand(&root, &Subject::device("vda"));
@@ -110,7 +124,10 @@ use crate::quote::fstab::unescape;
 use crate::text::safe;
 
 /// Reads what the next boot will mount.
-pub const COLLECTOR: Collector = Collector { id: "boot mounts", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "boot mounts",
+    run,
+};
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let (units, unlisted) = units::Units::list(host, facts);
@@ -152,12 +169,18 @@ fn fstab(
             }
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {
-                    facts.warn(BootNote::ExcessNumbers { file: FSTAB, line: setting.line });
+                    facts.warn(BootNote::ExcessNumbers {
+                        file: FSTAB,
+                        line: setting.line,
+                    });
                 }
                 lines.insert(units::name_of(&entry.point));
                 units.overlay(host, entry, facts).put(facts);
             }
-            None => facts.warn(BootNote::NoMountLine { file: FSTAB, line: setting.line }),
+            None => facts.warn(BootNote::NoMountLine {
+                file: FSTAB,
+                line: setting.line,
+            }),
         }
     }
     None
@@ -190,8 +213,15 @@ fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
 /// A line as swap; nothing where it is none, and mounts nothing either.
 fn as_swap(entry: &BootEntry) -> Option<swap::Swap> {
     let is_swap = entry.fstype.value().is_some_and(|fstype| fstype == "swap");
-    let (named, options) = (entry.source.value().filter(|_| is_swap)?.clone(), options(&entry.options));
-    Some(swap::Swap::Line { named, options, whole: entry.whole })
+    let (named, options) = (
+        entry.source.value().filter(|_| is_swap)?.clone(),
+        options(&entry.options),
+    );
+    Some(swap::Swap::Line {
+        named,
+        options,
+        whole: entry.whole,
+    })
 }
 
 /// Whether a line is swap, and so mounts nothing.
@@ -243,17 +273,27 @@ mod tests {
         let lines = [
             setting(3, "/", "UUID=1\text4\terrors=remount-ro\t0 1\twhole"),
             setting(5, "none", "/dev/sdz\tswap\tsw"),
-            setting(6, r"/my\040data/", "/dev/sdb1\tauto\tnoauto,context=\"a,b\",nobarrier"),
+            setting(
+                6,
+                r"/my\040data/",
+                "/dev/sdb1\tauto\tnoauto,context=\"a,b\",nobarrier",
+            ),
             setting(7, "/srv", "/dev/sdc1\txfs\tdefaults"),
             setting(8, "/srv", "/dev/sdd1\txfs\tnofail"),
             setting(9, "relative", "/dev/sde1\txfs\tdefaults"),
             setting(10, "/cut", "/dev/sdf1\text4\tnoatime\t\texcess"),
         ];
         let host = config(Fake::default(), FSTAB, Dialect::Fstab, &lines);
-        let facts = collect(&host, mounted(&[("/", "ext4"), ("/my data", "xfs"), ("/my data#2", "ext4")]));
+        let facts = collect(
+            &host,
+            mounted(&[("/", "ext4"), ("/my data", "xfs"), ("/my data#2", "ext4")]),
+        );
         let names: Vec<&str> = facts.subjects(Scope::Boot).map(Subject::name).collect();
         assert_eq!(names, ["/", "/cut", "/my data", "/srv", "/srv#2"]);
-        assert_eq!(facts.value(&Subject::boot("/cut"), &boot::WHOLE), Some(false));
+        assert_eq!(
+            facts.value(&Subject::boot("/cut"), &boot::WHOLE),
+            Some(false)
+        );
         assert!(
             sentences(&facts)
                 .iter()
@@ -261,18 +301,40 @@ mod tests {
         );
         let entry = Subject::boot("/my data");
         assert_eq!(facts.value(&entry, &boot::FSTYPE).as_deref(), Some("ext4"));
-        assert_eq!(facts.value(&entry, &boot::WRITTEN_TYPE).as_deref(), Some("auto"));
-        assert_eq!(facts.value(&entry, &boot::WHOLE), None, "a capture from before that was kept");
+        assert_eq!(
+            facts.value(&entry, &boot::WRITTEN_TYPE).as_deref(),
+            Some("auto")
+        );
+        assert_eq!(
+            facts.value(&entry, &boot::WHOLE),
+            None,
+            "a capture from before that was kept"
+        );
         let root = Subject::boot("/");
         assert_eq!(facts.value(&root, &boot::WHOLE), Some(true));
-        assert_eq!(facts.value(&root, &boot::DUMP_AND_PASS).as_deref(), Some("0 1"));
+        assert_eq!(
+            facts.value(&root, &boot::DUMP_AND_PASS).as_deref(),
+            Some("0 1")
+        );
         assert_eq!(facts.value(&entry, &boot::AUTO), Some(false));
-        assert_eq!(facts.value(&entry, &boot::WHERE).as_deref(), Some("/etc/fstab:6"));
-        let options = ["noauto", "context=\"a,b\"", "nobarrier"].map(str::to_owned).to_vec();
+        assert_eq!(
+            facts.value(&entry, &boot::WHERE).as_deref(),
+            Some("/etc/fstab:6")
+        );
+        let options = ["noauto", "context=\"a,b\"", "nobarrier"]
+            .map(str::to_owned)
+            .to_vec();
         assert_eq!(facts.value(&entry, &boot::OPTIONS), Some(options));
-        assert_eq!(facts.resolve(&entry, Scope::Mount), Some(Subject::mount("/my data#2")));
+        assert_eq!(
+            facts.resolve(&entry, Scope::Mount),
+            Some(Subject::mount("/my data#2"))
+        );
         assert_eq!(facts.resolve(&Subject::boot("/srv"), Scope::Mount), None);
-        assert!(sentences(&facts).iter().any(|warning| warning.starts_with("/etc/fstab:9")));
+        assert!(
+            sentences(&facts)
+                .iter()
+                .any(|warning| warning.starts_with("/etc/fstab:9"))
+        );
     }
 
     #[test]
@@ -284,20 +346,43 @@ mod tests {
             setting(8, "options", "nobarrier,noatime"),
             setting(8, "kept", "part"),
         ];
-        let line = [setting(1, "root", "UUID=1"), setting(1, "rootflags", "data=writeback")];
-        let host = config(Fake::default(), "/etc/systemd/system/srv-pg.mount", Dialect::MountUnit, &unit)
-            .answer(Question::List(UNITS.into()), b"multi-user.target.wants\0srv-pg.mount\0x.service")
-            .answer(Question::List(format!("{UNITS}/multi-user.target.wants").into()), "srv-pg.mount");
+        let line = [
+            setting(1, "root", "UUID=1"),
+            setting(1, "rootflags", "data=writeback"),
+        ];
+        let host = config(
+            Fake::default(),
+            "/etc/systemd/system/srv-pg.mount",
+            Dialect::MountUnit,
+            &unit,
+        )
+        .answer(
+            Question::List(UNITS.into()),
+            b"multi-user.target.wants\0srv-pg.mount\0x.service",
+        )
+        .answer(
+            Question::List(format!("{UNITS}/multi-user.target.wants").into()),
+            "srv-pg.mount",
+        );
         let host = config(host, COMMAND_LINE, Dialect::KernelCommandLine, &line);
         let facts = collect(&host, mounted(&[("/", "ext4")]));
         let unit = Subject::boot("/srv/pg");
         assert_eq!(facts.value(&unit, &boot::AUTO), Some(true));
-        assert_eq!(facts.value(&unit, &boot::WHERE).as_deref(), Some("/etc/systemd/system/srv-pg.mount:8"));
+        assert_eq!(
+            facts.value(&unit, &boot::WHERE).as_deref(),
+            Some("/etc/systemd/system/srv-pg.mount:8")
+        );
         assert_eq!(facts.value(&unit, &boot::WHOLE), Some(false));
         let root = Subject::boot("/");
-        assert_eq!(facts.value(&root, &boot::OPTIONS), Some(vec!["data=writeback".to_owned()]));
+        assert_eq!(
+            facts.value(&root, &boot::OPTIONS),
+            Some(vec!["data=writeback".to_owned()])
+        );
         assert_eq!(facts.value(&root, &boot::FSTYPE).as_deref(), Some("ext4"));
-        assert_eq!(facts.value(&root, &boot::WHERE).as_deref(), Some(COMMAND_LINE));
+        assert_eq!(
+            facts.value(&root, &boot::WHERE).as_deref(),
+            Some(COMMAND_LINE)
+        );
     }
 
     proptest! {

@@ -1,18 +1,20 @@
-//! The running kernel: release, version, vendor, available file systems, and the parts of its command line about
-//! mounting and scheduling.
+//! The running kernel: release, version, vendor, available file systems, and the parts of its
+//! command line about mounting and scheduling.
 //!
-//! What a version means for an option is left to `validity`. The release of Debian and Ubuntu names only the ABI
-//! (`6.1.0-37-amd64`). Their stable level is in the build text, so the version comes from there and keeps the release
-//! in its tail.
+//! What a version means for an option is left to `validity`. The release of Debian and Ubuntu names
+//! only the ABI (`6.1.0-37-amd64`). Their stable level is in the build text, so the version comes
+//! from there and keeps the release in its tail.
 
 mod build_date {
-    //! The day on which a kernel was built, from the end of its build text (uname(2), version): Debian writes
-    //! `6.1.140-1 (2025-05-22)`, Arch Linux `Thu, 10 Oct 2024 17:15:23 +0000`, others `Tue Nov 12 17:28:15 UTC 2024`.
+    //! The day on which a kernel was built, from the end of its build text (uname(2), version):
+    //! Debian writes `6.1.140-1 (2025-05-22)`, Arch Linux `Thu, 10 Oct 2024 17:15:23 +0000`, others
+    //! `Tue Nov 12 17:28:15 UTC 2024`.
 
     use jiff::civil::Date;
 
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
 
     /// The day, in the time zone of the builder.
     pub fn of(build: &str) -> Option<Date> {
@@ -28,8 +30,11 @@ mod build_date {
         })?;
         // `Nov 12 17:28:15 UTC 2024`, and Arch Linux's `12 Nov 2024 17:28:15 +0000`.
         let after = *words.get(at + 1)?;
-        let (day, year) =
-            if after.len() == 4 { (*words.get(at.checked_sub(1)?)?, after) } else { (after, *last) };
+        let (day, year) = if after.len() == 4 {
+            (*words.get(at.checked_sub(1)?)?, after)
+        } else {
+            (after, *last)
+        };
         Date::new(year.parse().ok()?, month, day.parse().ok()?).ok()
     }
 
@@ -42,17 +47,30 @@ mod build_date {
         #[test]
         fn every_builder_writes_a_day() {
             for (build, expect) in [
-                ("#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)", Some("2025-05-22")),
+                (
+                    "#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)",
+                    Some("2025-05-22"),
+                ),
                 (
                     "Linux version 5.10.92 (a@b) (gcc (GCC) 11.2.0) #1 SMP Sun Jan 16 10:03:12 UTC 2022",
                     Some("2022-01-16"),
                 ),
-                ("#129-Ubuntu SMP Fri Aug 2 19:25:20 UTC 2024", Some("2024-08-02")),
-                ("#1 SMP PREEMPT_DYNAMIC Thu, 10 Oct 2024 17:15:23 +0000", Some("2024-10-10")),
+                (
+                    "#129-Ubuntu SMP Fri Aug 2 19:25:20 UTC 2024",
+                    Some("2024-08-02"),
+                ),
+                (
+                    "#1 SMP PREEMPT_DYNAMIC Thu, 10 Oct 2024 17:15:23 +0000",
+                    Some("2024-10-10"),
+                ),
                 ("#1 SMP", None),
                 ("", None),
             ] {
-                assert_eq!(of(build).map(|day| day.to_string()).as_deref(), expect, "{build}");
+                assert_eq!(
+                    of(build).map(|day| day.to_string()).as_deref(),
+                    expect,
+                    "{build}"
+                );
             }
         }
 
@@ -65,10 +83,11 @@ mod build_date {
     }
 }
 mod dirty {
-    //! The limit of unwritten data in the page cache: vm.dirty_* (the kernel's Documentation/admin-guide/sysctl/vm.rst).
+    //! The limit of unwritten data in the page cache: vm.dirty_* (the kernel's
+    //! Documentation/admin-guide/sysctl/vm.rst).
     //!
-    //! Of each pair the one that is not zero is in force. A ratio refers to the memory that could hold dirty pages, which
-    //! changes constantly; applied to all memory it gives the upper bound.
+    //! Of each pair the one that is not zero is in force. A ratio refers to the memory that could
+    //! hold dirty pages, which changes constantly; applied to all memory it gives the upper bound.
 
     use std::path::Path;
 
@@ -82,16 +101,24 @@ mod dirty {
     pub fn read(host: &dyn Host, facts: &mut FactSet) {
         let host_itself = Subject::host();
         let memory = memory(host);
-        facts.put(&host_itself, &kernel::DIRTY_BACKGROUND, limit(host, "dirty_background", memory));
+        facts.put(
+            &host_itself,
+            &kernel::DIRTY_BACKGROUND,
+            limit(host, "dirty_background", memory),
+        );
         facts.put(&host_itself, &kernel::DIRTY, limit(host, "dirty", memory));
     }
 
     fn limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading<u64> {
-        let file = |unit: &str| attribute::number(host, Path::new(&format!("/proc/sys/vm/{name}_{unit}")));
+        let file =
+            |unit: &str| attribute::number(host, Path::new(&format!("/proc/sys/vm/{name}_{unit}")));
         match file("bytes") {
             Reading::Known { value: 0, .. } => file("ratio").and_then(|percent| {
-                let total = memory.ok_or_else(|| format!("{percent} % of what {MEMORY} does not say"))?;
-                percent.checked_mul(total / 100).ok_or_else(|| format!("{percent} % is no share"))
+                let total =
+                    memory.ok_or_else(|| format!("{percent} % of what {MEMORY} does not say"))?;
+                percent
+                    .checked_mul(total / 100)
+                    .ok_or_else(|| format!("{percent} % is no share"))
             }),
             bytes => bytes,
         }
@@ -100,8 +127,14 @@ mod dirty {
     /// Total memory in bytes, from the line `MemTotal:  16384 kB`.
     fn memory(host: &dyn Host) -> Option<u64> {
         let text = host.read(Path::new(MEMORY)).ok()?;
-        let line = text.split(|b| *b == b'\n').find_map(|line| line.strip_prefix(b"MemTotal:"))?;
-        let number = std::str::from_utf8(line).ok()?.trim().strip_suffix("kB")?.trim();
+        let line = text
+            .split(|b| *b == b'\n')
+            .find_map(|line| line.strip_prefix(b"MemTotal:"))?;
+        let number = std::str::from_utf8(line)
+            .ok()?
+            .trim()
+            .strip_suffix("kB")?
+            .trim();
         number.parse::<u64>().ok()?.checked_mul(1024)
     }
 
@@ -113,8 +146,13 @@ mod dirty {
         use crate::testing::Fake;
 
         fn background(bytes: &str, ratio: &str, memory: impl AsRef<[u8]>) -> Reading<u64> {
-            let files = [("dirty_background_bytes", bytes), ("dirty_background_ratio", ratio)];
-            let host = Fake::default().files("/proc/sys/vm", &files).file(MEMORY, memory);
+            let files = [
+                ("dirty_background_bytes", bytes),
+                ("dirty_background_ratio", ratio),
+            ];
+            let host = Fake::default()
+                .files("/proc/sys/vm", &files)
+                .file(MEMORY, memory);
             let mut facts = FactSet::default();
             read(&host, &mut facts);
             facts.get(&Subject::host(), &kernel::DIRTY_BACKGROUND)
@@ -125,7 +163,12 @@ mod dirty {
             let memory = "MemTotal:       1000 kB\nMemFree: 3 kB\n";
             for (bytes, ratio, expect, from) in [
                 ("0", "10", 102_400, "/proc/sys/vm/dirty_background_ratio"),
-                ("67108864", "0", 67_108_864, "/proc/sys/vm/dirty_background_bytes"),
+                (
+                    "67108864",
+                    "0",
+                    67_108_864,
+                    "/proc/sys/vm/dirty_background_bytes",
+                ),
                 ("0", "0", 0, "/proc/sys/vm/dirty_background_ratio"),
             ] {
                 let reading = background(bytes, ratio, memory);
@@ -174,20 +217,37 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     };
     let names = names.map(|answer| answer.split(|b| *b == b'\n').map(safe).collect::<Vec<_>>());
     let line = |at: usize, what: &str| {
-        names.clone().and_then(|names| names.get(at).cloned().ok_or_else(|| format!("it has no {what}")))
+        names.clone().and_then(|names| {
+            names
+                .get(at)
+                .cloned()
+                .ok_or_else(|| format!("it has no {what}"))
+        })
     };
     facts.put(&subject, &machine::NAME, line(1, "node name"));
     facts.put(&subject, &kernel::RELEASE, line(2, "release"));
     let release = facts.get(&subject, &kernel::RELEASE);
-    facts.put(&subject, &kernel::BUILD, attribute::text(host, Path::new(BUILD)));
+    facts.put(
+        &subject,
+        &kernel::BUILD,
+        attribute::text(host, Path::new(BUILD)),
+    );
     // A capture or a container may lack /proc/version, and uname(2) ends with the same text.
     let built_by = facts.value(&subject, &kernel::BUILD);
-    let built_by = built_by.or_else(|| line(3, "build").value().cloned()).unwrap_or_default();
-    let vendor = release.clone().map(|text| vendor::of(&text, &built_by).name.to_owned());
+    let built_by = built_by
+        .or_else(|| line(3, "build").value().cloned())
+        .unwrap_or_default();
+    let vendor = release
+        .clone()
+        .map(|text| vendor::of(&text, &built_by).name.to_owned());
     facts.put(&subject, &kernel::VENDOR, vendor);
     // The fact counts, because it may be stated.
     let vendor = facts.value(&subject, &kernel::VENDOR);
-    facts.put(&subject, &kernel::VERSION, version(host, &release, &built_by, vendor.as_deref()));
+    facts.put(
+        &subject,
+        &kernel::VERSION,
+        version(host, &release, &built_by, vendor.as_deref()),
+    );
     facts.put(&subject, &kernel::FILESYSTEMS, file_systems(host));
     facts.put(&subject, &kernel::FAST_COMMIT, fast_commit(host));
     facts.put(&subject, &kernel::ROOT_FLAGS, parameter(host, "rootflags"));
@@ -207,7 +267,9 @@ fn version(
     build: &str,
     vendor: Option<&str>,
 ) -> Reading<Version> {
-    let level = release.value().and_then(|release| stable_level(host, release, build));
+    let level = release
+        .value()
+        .and_then(|release| stable_level(host, release, build));
     let version = level.unwrap_or_else(|| {
         release.clone().and_then(|text| {
             let version = Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"))?;
@@ -225,7 +287,10 @@ fn stable_level(host: &dyn Host, release: &str, build: &str) -> Option<Reading<V
         // `Ubuntu 5.15.0-119.129-generic 5.15.160`
         "ubuntu" | "ubuntu-cloud" => {
             let signature = host.attribute(Path::new(UBUNTU)).unwrap_or_default();
-            (signature.split_whitespace().nth(2).map(str::to_owned), UBUNTU)
+            (
+                signature.split_whitespace().nth(2).map(str::to_owned),
+                UBUNTU,
+            )
         }
         _ => return None,
     };
@@ -237,7 +302,9 @@ fn file_systems(host: &dyn Host) -> Reading<Vec<String>> {
     const LIST: &str = "/proc/filesystems";
     match host.read(Path::new(LIST)) {
         Ok(text) => {
-            let lines = text.split(|b| *b == b'\n').filter_map(|line| line.strip_prefix(b"\t"));
+            let lines = text
+                .split(|b| *b == b'\n')
+                .filter_map(|line| line.strip_prefix(b"\t"));
             Reading::known(lines.map(safe).collect(), Source::file(LIST))
         }
         Err(miss) => refused(&miss, LIST),
@@ -248,10 +315,15 @@ fn fast_commit(host: &dyn Host) -> Reading<bool> {
     const FEATURE: &str = "/sys/fs/ext4/features/fast_commit";
     let reading = attribute::text(host, Path::new(FEATURE)).map(|text| text == "supported");
     match reading {
-        Reading::Unknown { why: Why::Absent, .. } => {
-            Reading::unknown(Why::Absent, format!("{FEATURE}: ext4 is not loaded, or does not announce it"))
-                .or_try(Remedy::Do("mount an ext4 file system, so that ext4 is loaded".to_owned()))
-        }
+        Reading::Unknown {
+            why: Why::Absent, ..
+        } => Reading::unknown(
+            Why::Absent,
+            format!("{FEATURE}: ext4 is not loaded, or does not announce it"),
+        )
+        .or_try(Remedy::Do(
+            "mount an ext4 file system, so that ext4 is loaded".to_owned(),
+        )),
         other => other,
     }
 }
@@ -261,9 +333,14 @@ fn parameter(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
     const COMMAND_LINE: &str = "/proc/cmdline";
     match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
         Ok(settings) => {
-            let last = settings.iter().rfind(|setting| setting.key == name.as_bytes());
+            let last = settings
+                .iter()
+                .rfind(|setting| setting.key == name.as_bytes());
             let words = last.map(|setting| safe(&setting.value)).unwrap_or_default();
-            let words = words.split(',').filter(|word| !word.is_empty()).map(str::to_owned);
+            let words = words
+                .split(',')
+                .filter(|word| !word.is_empty())
+                .map(str::to_owned);
             Reading::known(words.collect(), Source::file(COMMAND_LINE))
         }
         Err(miss) => refused(&miss, COMMAND_LINE),
@@ -293,23 +370,36 @@ mod tests {
 
     #[test]
     fn the_stable_level_is_found_where_the_release_hides_it() {
-        let debian =
-            "Linux version 6.1.0-37-amd64 (gcc (Debian 12.2.0-14)) #1 SMP Debian 6.1.140-1 (2025-05-22)";
+        let debian = "Linux version 6.1.0-37-amd64 (gcc (Debian 12.2.0-14)) #1 SMP Debian 6.1.140-1 (2025-05-22)";
         let version = version_of(&collect("6.1.0-37-amd64", debian, Fake::default()));
         assert_eq!(version.to_string(), "6.1.140 (6.1.0-37-amd64)");
-        assert_eq!(version.at_least(&Version::parse("6.1.112").unwrap()), Truth::True);
+        assert_eq!(
+            version.at_least(&Version::parse("6.1.112").unwrap()),
+            Truth::True
+        );
 
         let signature = Fake::default().file(UBUNTU, "Ubuntu 5.15.0-119.129-generic 5.15.160\n");
-        let version = version_of(&collect("5.15.0-119-generic", "x #129-Ubuntu SMP", signature));
+        let version = version_of(&collect(
+            "5.15.0-119-generic",
+            "x #129-Ubuntu SMP",
+            signature,
+        ));
         assert_eq!(version.base(), "5.15.160");
-        let version = version_of(&collect("5.15.0-119-generic", "x #129-Ubuntu SMP", Fake::default()));
+        let version = version_of(&collect(
+            "5.15.0-119-generic",
+            "x #129-Ubuntu SMP",
+            Fake::default(),
+        ));
         assert_eq!(version.base(), "5.15.0");
     }
 
     #[test]
     fn an_enterprise_kernel_is_not_older_than_its_number_says() {
         let facts = collect("4.18.0-553.el8_10.x86_64", "x", Fake::default());
-        assert_eq!(version_of(&facts).at_least(&Version::parse("5.4").unwrap()), Truth::Unknown);
+        assert_eq!(
+            version_of(&facts).at_least(&Version::parse("5.4").unwrap()),
+            Truth::Unknown
+        );
         assert_eq!(version_of(&facts).tail(), "-553.el8_10.x86_64");
     }
 
@@ -324,7 +414,10 @@ mod tests {
         ] {
             let release = Reading::known(release.to_owned(), Source::call("uname"));
             let version = version(&Fake::default(), &release, "", stated);
-            let at_least = version.value().unwrap().at_least(&Version::parse("6.13").unwrap());
+            let at_least = version
+                .value()
+                .unwrap()
+                .at_least(&Version::parse("6.13").unwrap());
             assert_eq!(at_least, below_6_13, "{release:?} {stated:?}");
         }
     }
@@ -332,15 +425,31 @@ mod tests {
     #[test]
     fn file_systems_and_the_command_line() {
         let setting = |key: &[u8], value: &[u8]| ConfigDirective::new(1, key, value).encode();
-        let line = [setting(b"rootflags", b"subvol=@,nobarrier"), setting(b"elevator", b"noop")].concat();
+        let line = [
+            setting(b"rootflags", b"subvol=@,nobarrier"),
+            setting(b"elevator", b"noop"),
+        ]
+        .concat();
         let question = Question::Config("/proc/cmdline".into(), Dialect::KernelCommandLine);
         let fake = Fake::default()
-            .file("/proc/filesystems", "nodev\tsysfs\n\text4\nnodev\ttmpfs\n\txfs\n")
+            .file(
+                "/proc/filesystems",
+                "nodev\tsysfs\n\text4\nnodev\ttmpfs\n\txfs\n",
+            )
             .answer(question, line);
         let facts = collect("6.6.1", "x", fake);
-        assert_eq!(facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap(), ["ext4", "xfs"]);
-        assert_eq!(facts.value(&Subject::host(), &kernel::ROOT_FLAGS).unwrap(), ["subvol=@", "nobarrier"]);
-        assert_eq!(facts.value(&Subject::host(), &kernel::ELEVATOR).unwrap(), ["noop"]);
+        assert_eq!(
+            facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap(),
+            ["ext4", "xfs"]
+        );
+        assert_eq!(
+            facts.value(&Subject::host(), &kernel::ROOT_FLAGS).unwrap(),
+            ["subvol=@", "nobarrier"]
+        );
+        assert_eq!(
+            facts.value(&Subject::host(), &kernel::ELEVATOR).unwrap(),
+            ["noop"]
+        );
         assert!(!facts.get(&Subject::host(), &kernel::FAST_COMMIT).is_known());
     }
 

@@ -1,7 +1,9 @@
-//! The distribution, and the vantage point of walwise: bare metal, the guest of a hypervisor, or a container.
+//! The distribution, and the vantage point of walwise: bare metal, the guest of a hypervisor, or a
+//! container.
 //!
-//! The vantage point is derived in [`vantage`]; memory and processors are read here because a container has fewer. A
-//! `.dockerenv` in the root directory proves nothing by itself: virtual machines are built from container images too.
+//! The vantage point is derived in [`vantage`]; memory and processors are read here because a
+//! container has fewer. A `.dockerenv` in the root directory proves nothing by itself: virtual
+//! machines are built from container images too.
 
 mod lines {
     //! Lines of the form `name=value`, as the host answers them and os-release(5) has them.
@@ -19,11 +21,13 @@ mod lines {
     }
 }
 mod vantage {
-    //! The vantage point of walwise (the host, the guest of a hypervisor, or a container) and its privileges.
+    //! The vantage point of walwise (the host, the guest of a hypervisor, or a container) and its
+    //! privileges.
     //!
-    //! A guest cannot see whether its hypervisor honours flushes, so this fact stands beside every verdict. DMI names the
-    //! hypervisor; the processor's `hypervisor` flag proves that there is one. Name spaces prove a container; marker files
-    //! name it. Root inside a user name space is not root.
+    //! A guest cannot see whether its hypervisor honours flushes, so this fact stands beside every
+    //! verdict. DMI names the hypervisor; the processor's `hypervisor` flag proves that there is
+    //! one. Name spaces prove a container; marker files name it. Root inside a user name space is
+    //! not root.
 
     use std::path::Path;
 
@@ -45,13 +49,21 @@ mod vantage {
         let virtualisation = virtualisation(host);
         let container = container(host, &identity, facts);
         let of_host = Subject::host();
-        facts.put(&of_host, &machine::PRIVILEGED, identity.and_then(|text| is_privileged(&text)));
+        facts.put(
+            &of_host,
+            &machine::PRIVILEGED,
+            identity.and_then(|text| is_privileged(&text)),
+        );
         facts.put(&of_host, &machine::VIRTUALISATION, virtualisation);
         facts.put(&of_host, &machine::CONTAINER, container);
         // One of them may be assumed.
         let [container, virtualisation] =
             [&machine::CONTAINER, &machine::VIRTUALISATION].map(|key| facts.get(&of_host, key));
-        facts.put(&of_host, &machine::SEEN_BY, seen_by(&container, &virtualisation));
+        facts.put(
+            &of_host,
+            &machine::SEEN_BY,
+            seen_by(&container, &virtualisation),
+        );
     }
 
     /// A container is one wherever its host runs; everything else needs both answers.
@@ -60,12 +72,30 @@ mod vantage {
         let known = |from| Reading::known(from, source.clone());
         match (container, virtualisation) {
             (Reading::Known { value, .. }, _) if value != "none" => known(Vantage::Container),
-            (Reading::Known { .. }, Reading::Known { value, .. }) if value == "none" => known(Vantage::Host),
-            (Reading::Known { .. }, Reading::Known { .. }) => known(Vantage::Guest),
-            (Reading::Known { .. }, Reading::Unknown { why, detail, remedy })
-            | (Reading::Unknown { why, detail, remedy }, _) => {
-                Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
+            (Reading::Known { .. }, Reading::Known { value, .. }) if value == "none" => {
+                known(Vantage::Host)
             }
+            (Reading::Known { .. }, Reading::Known { .. }) => known(Vantage::Guest),
+            (
+                Reading::Known { .. },
+                Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                },
+            )
+            | (
+                Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                },
+                _,
+            ) => Reading::Unknown {
+                why: *why,
+                detail: detail.clone(),
+                remedy: remedy.clone(),
+            },
         }
     }
 
@@ -108,7 +138,9 @@ mod vantage {
     const CPUINFO: &str = "/proc/cpuinfo";
 
     fn virtualisation(host: &dyn Host) -> Reading<String> {
-        let xen = host.attribute(Path::new("/proc/xen/capabilities")).unwrap_or_default();
+        let xen = host
+            .attribute(Path::new("/proc/xen/capabilities"))
+            .unwrap_or_default();
         if xen.contains("control_d") {
             return Reading::known("none".to_owned(), Source::file("/proc/xen/capabilities"));
         }
@@ -117,14 +149,21 @@ mod vantage {
         {
             return Reading::known(kind, Source::file("/sys/hypervisor/type"));
         }
-        let dmi = |name: &str| host.attribute(&Path::new(DMI).join(name)).unwrap_or_default();
+        let dmi = |name: &str| {
+            host.attribute(&Path::new(DMI).join(name))
+                .unwrap_or_default()
+        };
         let product = format!("{} {}", dmi("sys_vendor"), dmi("product_name"));
-        let maker = MAKERS.iter().find(|(mark, _)| product.contains(mark)).map(|(_, name)| *name);
+        let maker = MAKERS
+            .iter()
+            .find(|(mark, _)| product.contains(mark))
+            .map(|(_, name)| *name);
         let is_metal = product.contains(".metal");
         match maker {
-            Some(HYPERV) if dmi(CHASSIS_TAG) == AZURE_CHASSIS => {
-                Reading::known("azure".to_owned(), Source::file(format!("{DMI}/{CHASSIS_TAG}")))
-            }
+            Some(HYPERV) if dmi(CHASSIS_TAG) == AZURE_CHASSIS => Reading::known(
+                "azure".to_owned(),
+                Source::file(format!("{DMI}/{CHASSIS_TAG}")),
+            ),
             Some(name) if !is_metal => Reading::known(name.to_owned(), Source::file(DMI)),
             _ => by_processor(host),
         }
@@ -143,13 +182,19 @@ mod vantage {
                 "this processor does not show its guests that they are guests",
             );
         };
-        let guest = flags.split(|b| *b == b' ').any(|flag| flag == b"hypervisor");
-        Reading::known(if guest { "vm" } else { "none" }.to_owned(), Source::file(CPUINFO))
+        let guest = flags
+            .split(|b| *b == b' ')
+            .any(|flag| flag == b"hypervisor");
+        Reading::known(
+            if guest { "vm" } else { "none" }.to_owned(),
+            Source::file(CPUINFO),
+        )
     }
 
     /// The container technology, `none`, or `container` when nothing names it.
     fn container(host: &dyn Host, identity: &Reading<Vec<u8>>, facts: &FactSet) -> Reading<String> {
-        let known = |name: &str, source: &str| Reading::known(name.to_owned(), Source::file(source));
+        let known =
+            |name: &str, source: &str| Reading::known(name.to_owned(), Source::file(source));
         // A file that a runtime puts into /run of this boot is proof; one in the image is a hint.
         if let Ok(name) = host.attribute(Path::new("/run/systemd/container"))
             && !name.is_empty()
@@ -161,21 +206,39 @@ mod vantage {
         }
         let text = match identity {
             Reading::Known { value, .. } => value,
-            Reading::Unknown { why, detail, remedy } => {
-                return Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() };
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            } => {
+                return Reading::Unknown {
+                    why: *why,
+                    detail: detail.clone(),
+                    remedy: remedy.clone(),
+                };
             }
         };
-        let apart =
-            |space: &str| word(text, &format!("{space}_namespace")).is_some_and(|which| which != "initial");
+        let apart = |space: &str| {
+            word(text, &format!("{space}_namespace")).is_some_and(|which| which != "initial")
+        };
         let on_overlay = root_is_overlay(facts);
         if !apart("pid") && !on_overlay {
             return known("none", "/proc/self/ns/pid");
         }
-        let cgroup = host.read(Path::new("/proc/self/cgroup")).unwrap_or_default();
+        let cgroup = host
+            .read(Path::new("/proc/self/cgroup"))
+            .unwrap_or_default();
         let cgroup = String::from_utf8_lossy(&cgroup);
-        let by_cgroup =
-            [("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman"), ("lxc", "lxc")];
-        if let Some((_, name)) = by_cgroup.into_iter().find(|(mark, _)| cgroup.contains(mark)) {
+        let by_cgroup = [
+            ("kubepods", "kubernetes"),
+            ("docker", "docker"),
+            ("libpod", "podman"),
+            ("lxc", "lxc"),
+        ];
+        if let Some((_, name)) = by_cgroup
+            .into_iter()
+            .find(|(mark, _)| cgroup.contains(mark))
+        {
             return known(name, "/proc/self/cgroup");
         }
         if host.stat(Path::new("/.dockerenv")).is_ok() {
@@ -194,13 +257,16 @@ mod vantage {
 
     fn root_is_overlay(facts: &FactSet) -> bool {
         let root = mount_of(facts, b"/");
-        root.and_then(|root| facts.value(&root, &mount::CLASS)).is_some_and(mount::MountClass::is_overlay)
+        root.and_then(|root| facts.value(&root, &mount::CLASS))
+            .is_some_and(mount::MountClass::is_overlay)
     }
 
     fn has_lxcfs(facts: &FactSet) -> bool {
-        facts
-            .subjects(Scope::Mount)
-            .any(|m| facts.value(m, &mount::FSTYPE).is_some_and(|t| t == "fuse.lxcfs"))
+        facts.subjects(Scope::Mount).any(|m| {
+            facts
+                .value(m, &mount::FSTYPE)
+                .is_some_and(|t| t == "fuse.lxcfs")
+        })
     }
 
     #[cfg(test)]
@@ -212,24 +278,38 @@ mod vantage {
 
         const HOST: &str = "euid=0\npid_namespace=initial\nuser_namespace=initial\n";
         const APART: &str = "euid=0\npid_namespace=other\nuser_namespace=other\n";
-        const STAT: &str = "mode=33188 uid=0 gid=0 major=0 minor=1 node_major=0 node_minor=0 inode=1 size=0";
+        const STAT: &str =
+            "mode=33188 uid=0 gid=0 major=0 minor=1 node_major=0 node_minor=0 inode=1 size=0";
 
         fn seen(identity: &str, root: &str, fake: Fake) -> (String, String, String, bool) {
-            let host = fake
-                .answer(Question::Identity, identity)
-                .file("/proc/self/mountinfo", format!("1 0 0:9 / / rw - {root} x rw\n"));
+            let host = fake.answer(Question::Identity, identity).file(
+                "/proc/self/mountinfo",
+                format!("1 0 0:9 / / rw - {root} x rw\n"),
+            );
             let mut facts = FactSet::default();
             (mounts::COLLECTOR.run)(&host, &Request::default(), &mut facts);
             look(&host, &mut facts);
-            let text = |key| facts.value(&Subject::host(), key).unwrap_or_else(|| "?".to_owned());
+            let text = |key| {
+                facts
+                    .value(&Subject::host(), key)
+                    .unwrap_or_else(|| "?".to_owned())
+            };
             let privileged = facts.value(&Subject::host(), &machine::PRIVILEGED).unwrap();
             let seen_by = facts.value(&Subject::host(), &machine::SEEN_BY);
             let seen_by = seen_by.map_or_else(|| "?".to_owned(), |from| from.to_string());
-            (text(&machine::VIRTUALISATION), text(&machine::CONTAINER), seen_by, privileged)
+            (
+                text(&machine::VIRTUALISATION),
+                text(&machine::CONTAINER),
+                seen_by,
+                privileged,
+            )
         }
 
         fn processor(flags: &str) -> Fake {
-            Fake::default().file(CPUINFO, format!("processor\t: 0\nflags\t\t: fpu {flags} lm\n\n"))
+            Fake::default().file(
+                CPUINFO,
+                format!("processor\t: 0\nflags\t\t: fpu {flags} lm\n\n"),
+            )
         }
 
         fn words(t: &(String, String, String, bool)) -> (&str, &str, &str, bool) {
@@ -238,23 +318,42 @@ mod vantage {
 
         #[test]
         fn host_guest_and_container() {
-            assert_eq!(words(&seen(HOST, "ext4", processor("vme"))), ("none", "none", "host", true));
-            assert_eq!(words(&seen(HOST, "ext4", processor("hypervisor"))), ("vm", "none", "guest", true));
             assert_eq!(
-                words(&seen(HOST, "ext4", Fake::default().file(CPUINFO, "Features: fp\n"))),
+                words(&seen(HOST, "ext4", processor("vme"))),
+                ("none", "none", "host", true)
+            );
+            assert_eq!(
+                words(&seen(HOST, "ext4", processor("hypervisor"))),
+                ("vm", "none", "guest", true)
+            );
+            assert_eq!(
+                words(&seen(
+                    HOST,
+                    "ext4",
+                    Fake::default().file(CPUINFO, "Features: fp\n")
+                )),
                 ("?", "none", "?", true)
             );
             let docker = processor("vme").answer(Question::Stat("/.dockerenv".into()), STAT);
-            assert_eq!(words(&seen(APART, "overlay", docker)), ("none", "docker", "container", false));
+            assert_eq!(
+                words(&seen(APART, "overlay", docker)),
+                ("none", "docker", "container", false)
+            );
             let pod = processor("vme").file("/proc/self/cgroup", "0::/kubepods.slice/x\n");
-            assert_eq!(words(&seen(APART, "overlay", pod)), ("none", "kubernetes", "container", false));
+            assert_eq!(
+                words(&seen(APART, "overlay", pod)),
+                ("none", "kubernetes", "container", false)
+            );
             assert_eq!(words(&seen(APART, "ext4", processor("vme"))).1, "container");
         }
 
         #[test]
         fn a_machine_made_from_a_container_image_is_no_container() {
             let image = processor("hypervisor").answer(Question::Stat("/.dockerenv".into()), STAT);
-            assert_eq!(words(&seen(HOST, "ext4", image)), ("vm", "none", "guest", true));
+            assert_eq!(
+                words(&seen(HOST, "ext4", image)),
+                ("vm", "none", "guest", true)
+            );
         }
 
         #[test]
@@ -262,7 +361,10 @@ mod vantage {
             let guest = |tag: Option<&str>| {
                 let host = processor("hypervisor").files(
                     DMI,
-                    &[("sys_vendor", "Microsoft Corporation"), ("product_name", "Virtual Machine")],
+                    &[
+                        ("sys_vendor", "Microsoft Corporation"),
+                        ("product_name", "Virtual Machine"),
+                    ],
                 );
                 let host = match tag {
                     Some(tag) => host.files(DMI, &[(CHASSIS_TAG, tag)]),
@@ -282,14 +384,28 @@ mod vantage {
                 processor(flags).files(DMI, &[("sys_vendor", vendor), ("product_name", product)])
             };
             for (vendor, product, flags, expect) in [
-                ("QEMU", "Standard PC (Q35 + ICH9, 2009)", "hypervisor", "kvm"),
-                ("Microsoft Corporation", "Virtual Machine", "hypervisor", "hyperv"),
+                (
+                    "QEMU",
+                    "Standard PC (Q35 + ICH9, 2009)",
+                    "hypervisor",
+                    "kvm",
+                ),
+                (
+                    "Microsoft Corporation",
+                    "Virtual Machine",
+                    "hypervisor",
+                    "hyperv",
+                ),
                 ("Microsoft Corporation", "Surface Laptop", "x", "none"),
                 ("Amazon EC2", "c5.large", "hypervisor", "amazon"),
                 ("Amazon EC2", "c5.metal", "x", "none"),
                 ("Dell Inc.", "PowerEdge R740", "x", "none"),
             ] {
-                assert_eq!(seen(HOST, "ext4", dmi(vendor, product, flags)).0, expect, "{vendor} {product}");
+                assert_eq!(
+                    seen(HOST, "ext4", dmi(vendor, product, flags)).0,
+                    expect,
+                    "{vendor} {product}"
+                );
             }
         }
     }
@@ -306,7 +422,10 @@ use crate::refusal::refused;
 use crate::text::safe;
 
 /// Reads the distribution and the vantage point.
-pub const COLLECTOR: Collector = Collector { id: "operating system", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "operating system",
+    run,
+};
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     release(host, facts);
@@ -316,9 +435,11 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         Err(miss) => refused(&miss, "sysinfo"),
     };
     let number = |name: &'static str| {
-        summary
-            .clone()
-            .and_then(|text| word(&text, name).and_then(|n| n.parse().ok()).ok_or(format!("no {name}")))
+        summary.clone().and_then(|text| {
+            word(&text, name)
+                .and_then(|n| n.parse().ok())
+                .ok_or(format!("no {name}"))
+        })
     };
     facts.put(&Subject::host(), &machine::MEMORY, number("memory_bytes"));
     facts.put(&Subject::host(), &machine::CPUS, number("cpus"));
@@ -327,14 +448,21 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
 /// os-release(5): the file in /etc, or else the vendor's.
 fn release(host: &dyn Host, facts: &mut FactSet) {
     let paths = ["/etc/os-release", "/usr/lib/os-release"];
-    let found = paths.into_iter().find_map(|path| Some((path, host.read(Path::new(path)).ok()?)));
-    let keys =
-        [(&machine::OS_ID, "ID"), (&machine::OS_VERSION, "VERSION_ID"), (&machine::OS_NAME, "PRETTY_NAME")];
+    let found = paths
+        .into_iter()
+        .find_map(|path| Some((path, host.read(Path::new(path)).ok()?)));
+    let keys = [
+        (&machine::OS_ID, "ID"),
+        (&machine::OS_VERSION, "VERSION_ID"),
+        (&machine::OS_NAME, "PRETTY_NAME"),
+    ];
     for (key, name) in keys {
         let reading = match &found {
             Some((path, text)) => match value(text, name) {
                 Some(value) => Reading::known(safe(&unquoted(value)), Source::file(*path)),
-                None => Reading::unknown(crate::facts::Why::Absent, format!("{path} has no {name}")),
+                None => {
+                    Reading::unknown(crate::facts::Why::Absent, format!("{path} has no {name}"))
+                }
             },
             None => Reading::unknown(crate::facts::Why::Absent, paths.join(" and ")),
         };
@@ -342,15 +470,21 @@ fn release(host: &dyn Host, facts: &mut FactSet) {
     }
 }
 
-/// The value as a shell reads it, for which os-release(5) is written: within double quotes a backslash escapes the four
-/// characters that are special there.
+/// The value as a shell reads it, for which os-release(5) is written: within double quotes a
+/// backslash escapes the four characters that are special there.
 fn unquoted(value: &[u8]) -> Vec<u8> {
     let value = value.trim_ascii();
     let inner = |quote: &[u8]| value.strip_prefix(quote)?.strip_suffix(quote);
-    let Some(mut rest) = inner(b"\"") else { return inner(b"'").unwrap_or(value).to_vec() };
+    let Some(mut rest) = inner(b"\"") else {
+        return inner(b"'").unwrap_or(value).to_vec();
+    };
     let mut out = Vec::with_capacity(rest.len());
     while let [first, behind @ ..] = rest {
-        let hidden = if *first == b'\\' { behind.split_first() } else { None };
+        let hidden = if *first == b'\\' {
+            behind.split_first()
+        } else {
+            None
+        };
         let (sign, behind) = match hidden {
             Some((sign @ (b'"' | b'$' | b'`' | b'\\'), behind)) => (sign, behind),
             _ => (first, behind),

@@ -1,7 +1,7 @@
 //! Versions of the tools that create file systems and arrays, which decide what can be advised.
 //!
-//! Only tools that something in sight needs are asked, one after the other: at once they would hold up a server's program,
-//! which is asked meanwhile and takes the longest.
+//! Only tools that something in sight needs are asked, one after the other: at once they would hold
+//! up a server's program, which is asked meanwhile and takes the longest.
 
 use crate::collector::Request;
 use crate::facts::catalog::device::{self, Content};
@@ -16,7 +16,8 @@ use crate::version::Version;
 enum For {
     /// Any machine with disks.
     Devices,
-    /// File systems of this type: those that are mounted, and one that a disk may get which is free as far as we can see.
+    /// File systems of this type: those that are mounted, and one that a disk may get which is free
+    /// as far as we can see.
     FileSystem(&'static str),
     Arrays,
 }
@@ -26,8 +27,18 @@ type ToolRow = (&'static Key<Version>, Tool, &'static str, For);
 
 const TOOLS: &[ToolRow] = &[
     (&machine::E2FSPROGS, Tool::Mke2fs, "-V", For::Devices),
-    (&machine::XFSPROGS, Tool::MkfsXfs, "-V", For::FileSystem("xfs")),
-    (&machine::BTRFSPROGS, Tool::MkfsBtrfs, "--version", For::FileSystem("btrfs")),
+    (
+        &machine::XFSPROGS,
+        Tool::MkfsXfs,
+        "-V",
+        For::FileSystem("xfs"),
+    ),
+    (
+        &machine::BTRFSPROGS,
+        Tool::MkfsBtrfs,
+        "--version",
+        For::FileSystem("btrfs"),
+    ),
     (&machine::MDADM, Tool::Mdadm, "--version", For::Arrays),
 ];
 
@@ -36,12 +47,17 @@ impl For {
         match self {
             Self::Devices => facts.subjects(Scope::Device).next().is_some(),
             Self::FileSystem(fstype) => {
-                !facts.which(&mount::FSTYPE, |mounted| mounted == fstype).is_empty()
+                !facts
+                    .which(&mount::FSTYPE, |mounted| mounted == fstype)
+                    .is_empty()
                     || facts
                         .subjects(Scope::Device)
                         .any(|disk| may_be_free(&facts.get(disk, &device::CONTENT)))
             }
-            Self::Arrays => facts.known(&device::KIND).iter().any(|(_, kind)| kind.is_md()),
+            Self::Arrays => facts
+                .known(&device::KIND)
+                .iter()
+                .any(|(_, kind)| kind.is_md()),
         }
     }
 }
@@ -50,8 +66,14 @@ impl For {
 fn may_be_free(content: &Reading<Content>) -> bool {
     match content {
         Reading::Known { value, .. } => value.may_be_given(),
-        Reading::Unknown { why: Why::NotCollected | Why::Absent, .. } => false,
-        Reading::Unknown { why: Why::Denied | Why::TimedOut | Why::Malformed | Why::Ambiguous, .. } => true,
+        Reading::Unknown {
+            why: Why::NotCollected | Why::Absent,
+            ..
+        } => false,
+        Reading::Unknown {
+            why: Why::Denied | Why::TimedOut | Why::Malformed | Why::Ambiguous,
+            ..
+        } => true,
     }
 }
 
@@ -67,7 +89,9 @@ pub struct ToolNeed {
 impl ToolNeed {
     /// By what is known of disks and mounts.
     pub fn of(facts: &FactSet) -> Self {
-        let (needed, others) = TOOLS.iter().partition(|(_, _, _, what)| what.is_in_sight(facts));
+        let (needed, others) = TOOLS
+            .iter()
+            .partition(|(_, _, _, what)| what.is_in_sight(facts));
         Self { needed, others }
     }
 
@@ -75,7 +99,11 @@ impl ToolNeed {
     pub fn look(&self, host: &dyn Host, request: &Request) -> FactSet {
         let mut facts = FactSet::default();
         for (key, tool, argument, _) in &self.needed {
-            facts.put(&Subject::host(), key, version(host, request, *tool, argument));
+            facts.put(
+                &Subject::host(),
+                key,
+                version(host, request, *tool, argument),
+            );
         }
         for (key, ..) in &self.others {
             facts.put(&Subject::host(), key, not_needed());
@@ -92,23 +120,49 @@ mod tests {
     use crate::testing::Fake;
 
     const ANSWERS: &[(Tool, &str, &str, &str)] = &[
-        (Tool::Mke2fs, "-V", "mke2fs 1.47.0 (5-Feb-2023)\n\tUsing EXT2FS Library version 1.47.0\n", "1.47.0"),
+        (
+            Tool::Mke2fs,
+            "-V",
+            "mke2fs 1.47.0 (5-Feb-2023)\n\tUsing EXT2FS Library version 1.47.0\n",
+            "1.47.0",
+        ),
         (Tool::MkfsXfs, "-V", "mkfs.xfs version 6.1.0\n", "6.1.0"),
-        (Tool::MkfsBtrfs, "--version", "mkfs.btrfs, part of btrfs-progs v6.2\n+EXPERIMENTAL\n", "6.2"),
-        (Tool::Mdadm, "--version", "mdadm - v4.2 - 2021-12-30 - Debian 4.2-5\n", "4.2"),
+        (
+            Tool::MkfsBtrfs,
+            "--version",
+            "mkfs.btrfs, part of btrfs-progs v6.2\n+EXPERIMENTAL\n",
+            "6.2",
+        ),
+        (
+            Tool::Mdadm,
+            "--version",
+            "mdadm - v4.2 - 2021-12-30 - Debian 4.2-5\n",
+            "4.2",
+        ),
     ];
 
     /// A machine with an array that is free, so that every tool is in sight.
     fn machine() -> FactSet {
         let mut facts = FactSet::default();
         let array = Subject::device("md0");
-        facts.know(&array, &device::KIND, device::DeviceKind::Md, Source::Assumed);
+        facts.know(
+            &array,
+            &device::KIND,
+            device::DeviceKind::Md,
+            Source::Assumed,
+        );
         facts.know(&array, &device::CONTENT, Content::Blank, Source::Assumed);
         facts
     }
 
     fn collect(host: &Fake, without_programs: bool) -> FactSet {
-        ToolNeed::of(&machine()).look(host, &Request { without_programs, ..Request::default() })
+        ToolNeed::of(&machine()).look(
+            host,
+            &Request {
+                without_programs,
+                ..Request::default()
+            },
+        )
     }
 
     #[test]
@@ -119,7 +173,10 @@ mod tests {
         let host = ANSWERS.iter().fold(Fake::default(), add);
         let facts = collect(&host, false);
         for ((key, ..), (.., expect)) in TOOLS.iter().zip(ANSWERS) {
-            assert_eq!(facts.value(&Subject::host(), key).unwrap().to_string(), *expect);
+            assert_eq!(
+                facts.value(&Subject::host(), key).unwrap().to_string(),
+                *expect
+            );
         }
     }
 
@@ -132,7 +189,13 @@ mod tests {
         );
         let host = Fake::default();
         let reading = collect(&host, true).get(&Subject::host(), &machine::E2FSPROGS);
-        assert!(matches!(reading, Reading::Unknown { why: Why::NotCollected, .. }));
+        assert!(matches!(
+            reading,
+            Reading::Unknown {
+                why: Why::NotCollected,
+                ..
+            }
+        ));
         assert!(host.asked().is_empty());
     }
 
@@ -162,18 +225,45 @@ mod tests {
     fn what_nothing_needs_is_not_asked() {
         let disk = Subject::device("sda");
         let all = [Tool::Mke2fs, Tool::MkfsXfs, Tool::MkfsBtrfs];
-        assert_eq!(asked(&disk, &device::KIND, device::DeviceKind::Disk), [Tool::Mke2fs]);
-        assert_eq!(asked(&disk, &device::CONTENT, Content::Holds), [Tool::Mke2fs]);
+        assert_eq!(
+            asked(&disk, &device::KIND, device::DeviceKind::Disk),
+            [Tool::Mke2fs]
+        );
+        assert_eq!(
+            asked(&disk, &device::CONTENT, Content::Holds),
+            [Tool::Mke2fs]
+        );
         for content in [Content::Free, Content::Blank] {
-            assert_eq!(asked(&disk, &device::CONTENT, content), all, "any may be made on it");
+            assert_eq!(
+                asked(&disk, &device::CONTENT, content),
+                all,
+                "any may be made on it"
+            );
         }
-        for (why, tools) in [(Why::Denied, &all[..]), (Why::TimedOut, &all), (Why::NotCollected, &all[..1])] {
+        for (why, tools) in [
+            (Why::Denied, &all[..]),
+            (Why::TimedOut, &all),
+            (Why::NotCollected, &all[..1]),
+        ] {
             let mut facts = FactSet::default();
             facts.put(&disk, &device::CONTENT, Reading::unknown(why, "x"));
-            assert_eq!(asked_by(&facts), tools, "{why:?}: root may see that it is free");
+            assert_eq!(
+                asked_by(&facts),
+                tools,
+                "{why:?}: root may see that it is free"
+            );
         }
-        for (fstype, tool) in [("xfs", &all[1..2]), ("btrfs", &all[2..]), ("ext4", &[]), ("tmpfs", &[])] {
-            assert_eq!(asked(&Subject::mount("/srv"), &mount::FSTYPE, fstype.to_owned()), tool, "{fstype}");
+        for (fstype, tool) in [
+            ("xfs", &all[1..2]),
+            ("btrfs", &all[2..]),
+            ("ext4", &[]),
+            ("tmpfs", &[]),
+        ] {
+            assert_eq!(
+                asked(&Subject::mount("/srv"), &mount::FSTYPE, fstype.to_owned()),
+                tool,
+                "{fstype}"
+            );
         }
     }
 }

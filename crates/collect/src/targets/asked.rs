@@ -1,8 +1,8 @@
-//! The target that was asked for: a directory, existing or not, a mount point, or a block device; and the other
-//! directories of the server whose data it holds.
+//! The target that was asked for: a directory, existing or not, a mount point, or a block device;
+//! and the other directories of the server whose data it holds.
 //!
-//! A path that cannot be a target is dropped with a warning. A name below /dev is a device, so a missing one is a
-//! mistake and never a directory to be created.
+//! A path that cannot be a target is dropped with a warning. A name below /dev is a device, so a
+//! missing one is a mistake and never a directory to be created.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -34,14 +34,18 @@ pub fn places(
         return Vec::new();
     }
     let mut places = Vec::from_iter(seen_place(host, path, seen, facts));
-    let elsewhere: Vec<_> = places.iter().flat_map(|place| role::elsewhere(place, homes, facts)).collect();
+    let elsewhere: Vec<_> = places
+        .iter()
+        .flat_map(|place| role::elsewhere(place, homes, facts))
+        .collect();
     for directory in elsewhere {
         places.extend(self::place(host, &directory, facts));
     }
     places
 }
 
-/// The error in a target that was named: it cannot be a target, or it does not exist and another may have been meant.
+/// The error in a target that was named: it cannot be a target, or it does not exist and another
+/// may have been meant.
 pub fn mistake(
     host: &dyn Host,
     path: &Path,
@@ -53,12 +57,18 @@ pub fn mistake(
     match seen {
         Ok(stat) => return unfit(*stat, &shown),
         // A link that leads nowhere says more of itself.
-        Err(miss) if miss.kind != MissKind::Absent || new || host.link(path).is_ok() => return None,
+        Err(miss) if miss.kind != MissKind::Absent || new || host.link(path).is_ok() => {
+            return None;
+        }
         Err(_) => {}
     }
     let meant = mistyped::meant(host, path, facts);
     let meant = meant.map(|meant| safe(path_bytes(&meant)));
-    Some(TargetNote::Absence { path: shown, meant, new: !names_a_device(path) })
+    Some(TargetNote::Absence {
+        path: shown,
+        meant,
+        new: !names_a_device(path),
+    })
 }
 
 /// The place that a path means; `None`, with a warning, where it cannot be a target.
@@ -78,7 +88,11 @@ fn seen_place(
         Ok(stat) if stat.is_dir() => {
             let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
             // A path that leads elsewhere is not the one that was followed.
-            let seen = if real == path { Some(stat) } else { host.stat(&real).ok() };
+            let seen = if real == path {
+                Some(stat)
+            } else {
+                host.stat(&real).ok()
+            };
             let same = seen.is_some_and(|seen| {
                 (seen.major, seen.minor, seen.inode) == (stat.major, stat.minor, stat.inode)
             });
@@ -97,11 +111,17 @@ fn seen_place(
         Err(miss) if miss.kind == MissKind::Absent => created(host, path, facts),
         Err(miss) if device_of(facts, &shown).is_some() => known_device(facts, path, &miss),
         Err(miss) if names_a_device(path) => {
-            facts.warn(TargetNote::StrangeDevice { path: shown, reason: reason(&miss) });
+            facts.warn(TargetNote::StrangeDevice {
+                path: shown,
+                reason: reason(&miss),
+            });
             None
         }
         Err(miss) => {
-            facts.warn(TargetNote::PathAsNamed { path: shown, reason: reason(&miss) });
+            facts.warn(TargetNote::PathAsNamed {
+                path: shown,
+                reason: reason(&miss),
+            });
             Some(unseen(facts, lexical(path), &miss))
         }
     }
@@ -118,17 +138,31 @@ fn unfit(stat: Stat, shown: &str) -> Option<TargetNote> {
 }
 
 fn reason(miss: &Miss) -> String {
-    if miss.detail.is_empty() { "it cannot be looked at".to_owned() } else { miss.detail.clone() }
+    if miss.detail.is_empty() {
+        "it cannot be looked at".to_owned()
+    } else {
+        miss.detail.clone()
+    }
 }
 
 fn directory(facts: &FactSet, path: PathBuf, kind: Reading<TargetKind>) -> ProspectiveTarget {
     let base = mount_over(facts, &path);
-    ProspectiveTarget { existing: Some(path.clone()), kind, base, path, io_error: false }
+    ProspectiveTarget {
+        existing: Some(path.clone()),
+        kind,
+        base,
+        path,
+        io_error: false,
+    }
 }
 
 /// The place, on its mount where stat(2) agrees with it; else on no mount that is known.
 fn placed(facts: &FactSet, place: ProspectiveTarget, stat: Stat) -> ProspectiveTarget {
-    match place.base.as_ref().and_then(|mount| misplaced(facts, mount, stat)) {
+    match place
+        .base
+        .as_ref()
+        .and_then(|mount| misplaced(facts, mount, stat))
+    {
         Some(detail) => nowhere(place, detail),
         None => place,
     }
@@ -137,15 +171,29 @@ fn placed(facts: &FactSet, place: ProspectiveTarget, stat: Stat) -> ProspectiveT
 /// A place whose answers contradict each other: it is on no mount that is known.
 fn nowhere(place: ProspectiveTarget, detail: String) -> ProspectiveTarget {
     let kind = Reading::unknown(Why::Malformed, detail);
-    ProspectiveTarget { base: None, existing: None, kind, ..place }
+    ProspectiveTarget {
+        base: None,
+        existing: None,
+        kind,
+        ..place
+    }
 }
 
-/// A place that could not be looked at. It is asked nothing more, since each question could take as long as the first.
+/// A place that could not be looked at. It is asked nothing more, since each question could take as
+/// long as the first.
 pub fn unseen(facts: &FactSet, path: PathBuf, miss: &Miss) -> ProspectiveTarget {
     let io_error = miss.is_io_error();
     let kind = refused(miss, &safe(path_bytes(&path)));
-    let kind = if io_error { kind.or_try(Remedy::Do(SEE_WHY.to_owned())) } else { kind };
-    let place = ProspectiveTarget { existing: None, io_error, ..directory(facts, path, kind) };
+    let kind = if io_error {
+        kind.or_try(Remedy::Do(SEE_WHY.to_owned()))
+    } else {
+        kind
+    };
+    let place = ProspectiveTarget {
+        existing: None,
+        io_error,
+        ..directory(facts, path, kind)
+    };
     // What hangs is no disk of this machine, so a mount of one is not what it lies on.
     let is_local = place
         .base
@@ -153,7 +201,10 @@ pub fn unseen(facts: &FactSet, path: PathBuf, miss: &Miss) -> ProspectiveTarget 
         .and_then(|mount| facts.value(mount, &mount::CLASS))
         .is_some_and(MountClass::is_block);
     if miss.kind == MissKind::TimedOut && is_local {
-        ProspectiveTarget { base: None, ..place }
+        ProspectiveTarget {
+            base: None,
+            ..place
+        }
     } else {
         place
     }
@@ -161,7 +212,8 @@ pub fn unseen(facts: &FactSet, path: PathBuf, miss: &Miss) -> ProspectiveTarget 
 
 const SEE_WHY: &str = "find the reason in the kernel log (dmesg -T), unmount the file system, and repair it before it is used again";
 
-/// Whether only a device is meant by this path. Memory is shared in files below /dev/shm (`shm_overview(7)`).
+/// Whether only a device is meant by this path. Memory is shared in files below /dev/shm
+/// (`shm_overview(7)`).
 fn names_a_device(path: &Path) -> bool {
     let path = lexical(path);
     path.starts_with("/dev") && !path.starts_with("/dev/shm")
@@ -171,7 +223,10 @@ fn names_a_device(path: &Path) -> bool {
 fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<ProspectiveTarget> {
     let shown = safe(path_bytes(path));
     if let Ok(to) = host.link(path) {
-        facts.warn(TargetNote::DeadLink { path: shown, to: safe(path_bytes(&to)) });
+        facts.warn(TargetNote::DeadLink {
+            path: shown,
+            to: safe(path_bytes(&to)),
+        });
         return None;
     }
     for parent in path.ancestors().skip(1) {
@@ -184,19 +239,31 @@ fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Prospect
                     facts.warn(TargetNote::NoDevice { path: shown });
                     return None;
                 }
-                let kind = Reading::known(TargetKind::Created, Source::call(format!("stat {shown}")));
+                let kind =
+                    Reading::known(TargetKind::Created, Source::call(format!("stat {shown}")));
                 let base = mount_over(facts, &real);
-                let place =
-                    ProspectiveTarget { path: place, kind, existing: Some(real), base, io_error: false };
+                let place = ProspectiveTarget {
+                    path: place,
+                    kind,
+                    existing: Some(real),
+                    base,
+                    io_error: false,
+                };
                 return Some(placed(facts, place, stat));
             }
             Ok(_) => {
-                facts.warn(TargetNote::FileAbove { path: shown, parent: safe(path_bytes(parent)) });
+                facts.warn(TargetNote::FileAbove {
+                    path: shown,
+                    parent: safe(path_bytes(parent)),
+                });
                 return None;
             }
             Err(miss) if miss.kind == MissKind::Absent => {}
             Err(miss) => {
-                facts.warn(TargetNote::PathAsNamed { path: shown, reason: reason(&miss) });
+                facts.warn(TargetNote::PathAsNamed {
+                    path: shown,
+                    reason: reason(&miss),
+                });
                 return Some(unseen(facts, lexical(path), &miss));
             }
         }
@@ -206,7 +273,12 @@ fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Prospect
 }
 
 /// A block device; where it is mounted, the directory it is mounted on.
-fn device(host: &dyn Host, path: &Path, stat: Stat, facts: &mut FactSet) -> Option<ProspectiveTarget> {
+fn device(
+    host: &dyn Host,
+    path: &Path,
+    stat: Stat,
+    facts: &mut FactSet,
+) -> Option<ProspectiveTarget> {
     let shown = safe(path_bytes(path));
     let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
     let Some(subject) = device_subject(host, path, &real, stat, facts) else {
@@ -221,7 +293,10 @@ fn known_device(facts: &mut FactSet, path: &Path, miss: &Miss) -> Option<Prospec
     let shown = safe(path_bytes(path));
     let subject = device_of(facts, &shown)?;
     let Some(source) = facts.get(&subject, &device::PATH).source().cloned() else {
-        facts.warn(TargetNote::Refusal { path: shown, reason: reason(miss) });
+        facts.warn(TargetNote::Refusal {
+            path: shown,
+            reason: reason(miss),
+        });
         return None;
     };
     of_device(facts, path.to_owned(), subject, &source)
@@ -236,17 +311,32 @@ fn of_device(
 ) -> Option<ProspectiveTarget> {
     let Some(mount) = mounted(facts, &subject) else {
         let kind = Reading::known(TargetKind::Device, source.clone());
-        return Some(ProspectiveTarget { path, kind, existing: None, base: Some(subject), io_error: false });
+        return Some(ProspectiveTarget {
+            path,
+            kind,
+            existing: None,
+            base: Some(subject),
+            io_error: false,
+        });
     };
     let point = facts.value(&mount, &mount::POINT)?;
-    facts.warn(TargetNote::MountPoint { path: safe(path_bytes(&path)), point: point.clone() });
+    facts.warn(TargetNote::MountPoint {
+        path: safe(path_bytes(&path)),
+        point: point.clone(),
+    });
     let kind = Reading::known(TargetKind::Directory, source.clone());
     let mut place = directory(facts, path_of(raw(&point)), kind);
     place.base = Some(mount);
     Some(place)
 }
 
-fn device_subject(host: &dyn Host, path: &Path, real: &Path, stat: Stat, facts: &FactSet) -> Option<Subject> {
+fn device_subject(
+    host: &dyn Host,
+    path: &Path,
+    real: &Path,
+    stat: Stat,
+    facts: &FactSet,
+) -> Option<Subject> {
     device_of_node(host, stat, facts)
         .or_else(|| device_of(facts, &safe(path_bytes(real))))
         .or_else(|| device_of(facts, &safe(path_bytes(path))))
@@ -255,12 +345,19 @@ fn device_subject(host: &dyn Host, path: &Path, real: &Path, stat: Stat, facts: 
 /// A mount in sight of the file system on this device.
 fn mounted(facts: &FactSet, device: &Subject) -> Option<Subject> {
     let of_device = |mount: &&Subject| {
-        facts.resolve(mount, Scope::Device).as_ref() == Some(device) || facts.below(mount).contains(device)
+        facts.resolve(mount, Scope::Device).as_ref() == Some(device)
+            || facts.below(mount).contains(device)
     };
     let in_sight = |mount: &&Subject| facts.value(mount, &mount::IN_SIGHT) == Some(true);
-    let mut mounts: Vec<&Subject> = facts.subjects(Scope::Mount).filter(of_device).filter(in_sight).collect();
+    let mut mounts: Vec<&Subject> = facts
+        .subjects(Scope::Mount)
+        .filter(of_device)
+        .filter(in_sight)
+        .collect();
     mounts.sort_by_key(|mount| {
-        let whole = facts.value(mount, &mount::ROOT).is_some_and(|root| root == "/");
+        let whole = facts
+            .value(mount, &mount::ROOT)
+            .is_some_and(|root| root == "/");
         (!whole, mount.name().len())
     });
     mounts.first().copied().cloned()

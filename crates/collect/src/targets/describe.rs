@@ -12,8 +12,11 @@ use crate::refusal::refused;
 use crate::text::safe;
 
 /// Inode flags by their names here, from linux/fs.h.
-const FLAGS: [(u32, Attribute); 3] =
-    [(0x0080_0000, Attribute::Nocow), (0x8, Attribute::Sync), (0x4000, Attribute::JournalData)];
+const FLAGS: [(u32, Attribute); 3] = [
+    (0x0080_0000, Attribute::Nocow),
+    (0x8, Attribute::Sync),
+    (0x4000, Attribute::JournalData),
+];
 
 /// The properties of a directory that exists.
 pub struct DirectoryProperties {
@@ -26,11 +29,17 @@ pub fn look(host: &dyn Host, place: &ProspectiveTarget) -> Option<DirectoryPrope
     let existing = place.existing.as_ref()?;
     let created = place.kind.value().is_some_and(|kind| kind.is_created());
     let empty = if created {
-        Reading::known(true, Source::call(format!("stat {}", place.subject().name())))
+        Reading::known(
+            true,
+            Source::call(format!("stat {}", place.subject().name())),
+        )
     } else {
         empty(host, existing)
     };
-    Some(DirectoryProperties { empty, flags: flags(host, existing) })
+    Some(DirectoryProperties {
+        empty,
+        flags: flags(host, existing),
+    })
 }
 
 /// Records everything but the role of the target. `wal` are the WAL directories on its file system.
@@ -58,20 +67,43 @@ pub fn put(
             facts.link(&subject, &device);
         }
     }
-    facts.put(&subject, &target::SWAP_BESIDE, swap_beside(facts, &subject, swapping));
+    facts.put(
+        &subject,
+        &target::SWAP_BESIDE,
+        swap_beside(facts, &subject, swapping),
+    );
     let io_error = match &place.kind {
-        _ if place.io_error => Reading::known(true, Source::call(format!("stat {}", subject.name()))),
+        _ if place.io_error => {
+            Reading::known(true, Source::call(format!("stat {}", subject.name())))
+        }
         kind => kind.clone().map(|_| false),
     };
     facts.put(&subject, &target::IO_ERROR, io_error);
-    if let Reading::Unknown { why, detail, remedy } = &place.kind {
+    if let Reading::Unknown {
+        why,
+        detail,
+        remedy,
+    } = &place.kind
+    {
         let (why, detail, remedy) = (*why, detail.clone(), remedy.clone());
         facts.put(
             &subject,
             &target::EMPTY,
-            Reading::Unknown { why, detail: detail.clone(), remedy: remedy.clone() },
+            Reading::Unknown {
+                why,
+                detail: detail.clone(),
+                remedy: remedy.clone(),
+            },
         );
-        facts.put(&subject, &target::FLAGS, Reading::Unknown { why, detail, remedy });
+        facts.put(
+            &subject,
+            &target::FLAGS,
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            },
+        );
     }
     if let Some(DirectoryProperties { empty, flags }) = look {
         facts.put(&subject, &target::EMPTY, empty);
@@ -85,7 +117,9 @@ pub fn put(
 
 /// Whether a file system has no block device of this machine beneath it, by its kind.
 fn diskless(facts: &FactSet, base: &Subject) -> bool {
-    facts.value(base, &mount::CLASS).is_some_and(mount::MountClass::is_diskless)
+    facts
+        .value(base, &mount::CLASS)
+        .is_some_and(mount::MountClass::is_diskless)
 }
 
 /// Whether the directory is empty; an empty `lost+found` does not count.
@@ -102,15 +136,18 @@ fn flags(host: &dyn Host, directory: &Path) -> Reading<Vec<Attribute>> {
     let call = format!("FS_IOC_GETFLAGS {}", safe(path_bytes(directory)));
     match host.flags(directory) {
         Ok(bits) => {
-            let set = FLAGS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, flag)| *flag);
+            let set = FLAGS
+                .iter()
+                .filter(|(bit, _)| bits & bit != 0)
+                .map(|(_, flag)| *flag);
             Reading::known(set.collect(), Source::call(call))
         }
         Err(miss) => refused(&miss, &call),
     }
 }
 
-/// Whether btrfs overwrites new files in place; nothing to say on any other file system, and nothing certain when the
-/// directory of the WAL differs from that of the data.
+/// Whether btrfs overwrites new files in place; nothing to say on any other file system, and
+/// nothing certain when the directory of the WAL differs from that of the data.
 fn nocow(
     host: &dyn Host,
     facts: &FactSet,
@@ -118,7 +155,10 @@ fn nocow(
     wal: &[PathBuf],
     flags: &Reading<Vec<Attribute>>,
 ) -> Option<Reading<bool>> {
-    let base = place.base.as_ref().filter(|base| base.scope() == Scope::Mount)?;
+    let base = place
+        .base
+        .as_ref()
+        .filter(|base| base.scope() == Scope::Mount)?;
     if facts.value(base, &mount::FSTYPE)? != "btrfs" {
         return None;
     }
@@ -132,17 +172,28 @@ fn nocow(
         let of_wal = self::flags(host, directory).map(has_flag);
         if of_wal.value() != by_flag.value() && of_wal.is_known() && by_flag.is_known() {
             let (data, wal) = (place.subject(), safe(path_bytes(directory)));
-            let detail = format!("one of {} and {wal} has the flag +C, the other has not", data.name());
+            let detail = format!(
+                "one of {} and {wal} has the flag +C, the other has not",
+                data.name()
+            );
             return Some(Reading::unknown(Why::Ambiguous, detail));
         }
     }
-    Some(if by_flag.value() == Some(&false) && !by_mount.is_known() { by_mount } else { by_flag })
+    Some(if by_flag.value() == Some(&false) && !by_mount.is_known() {
+        by_mount
+    } else {
+        by_flag
+    })
 }
 
-/// The disks at the bottom of every device that holds swap, several paths to one as one; `None` where that was not read.
+/// The disks at the bottom of every device that holds swap, several paths to one as one; `None`
+/// where that was not read.
 pub fn swapping_leaves(facts: &FactSet) -> Option<BTreeSet<Subject>> {
     let known = facts.known(&device::SWAP);
-    let swapping = known.iter().filter(|(_, swap)| *swap).flat_map(|(device, _)| facts.disks(device));
+    let swapping = known
+        .iter()
+        .filter(|(_, swap)| *swap)
+        .flat_map(|(device, _)| facts.disks(device));
     (!known.is_empty()).then(|| swapping.collect())
 }
 
@@ -156,11 +207,17 @@ fn swap_beside(
     }
     let disks = facts.disks(target);
     if disks.is_empty() {
-        return Reading::unknown(Why::Absent, format!("a block device under {}", target.name()));
+        return Reading::unknown(
+            Why::Absent,
+            format!("a block device under {}", target.name()),
+        );
     }
     let Some(swapping) = swapping else {
         return Reading::unknown(Why::NotCollected, "which devices hold swap");
     };
-    let both = disks.iter().filter(|disk| swapping.contains(disk)).map(|disk| disk.name().to_owned());
+    let both = disks
+        .iter()
+        .filter(|disk| swapping.contains(disk))
+        .map(|disk| disk.name().to_owned());
     Reading::known(both.collect(), Source::derived(["device.swap"]))
 }

@@ -1,4 +1,5 @@
-//! The targets of a run that asked for none: the directories of database servers, data file systems, and blank devices.
+//! The targets of a run that asked for none: the directories of database servers, data file
+//! systems, and blank devices.
 //!
 //! Network and FUSE file systems are not touched here unless a cluster lives on one.
 
@@ -16,8 +17,9 @@ use crate::text::{raw, safe};
 use crate::workers;
 
 /// File systems that never hold a database.
-const NEVER: [&str; 10] =
-    ["squashfs", "iso9660", "udf", "vfat", "exfat", "msdos", "ntfs", "ntfs3", "erofs", "cramfs"];
+const NEVER: [&str; 10] = [
+    "squashfs", "iso9660", "udf", "vfat", "exfat", "msdos", "ntfs", "ntfs3", "erofs", "cramfs",
+];
 
 /// Mount points of the operating system and of container engines, with everything beneath them.
 const SYSTEM: [&str; 17] = [
@@ -44,13 +46,19 @@ const SYSTEM: [&str; 17] = [
 const PASSING: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// Every place worth advising on, each once.
-pub fn places(host: &dyn Host, homes: &[ServerDirectories], facts: &mut FactSet) -> Vec<ProspectiveTarget> {
+pub fn places(
+    host: &dyn Host,
+    homes: &[ServerDirectories],
+    facts: &mut FactSet,
+) -> Vec<ProspectiveTarget> {
     let mut places: Vec<ProspectiveTarget> = Vec::new();
     for spot in homes.iter().flat_map(ServerDirectories::apart) {
         places.extend(asked::place(host, &spot.path, facts));
     }
-    let used: BTreeSet<Subject> =
-        places.iter().filter_map(|place| Some(file_system(facts, place.base.as_ref()?))).collect();
+    let used: BTreeSet<Subject> = places
+        .iter()
+        .filter_map(|place| Some(file_system(facts, place.base.as_ref()?)))
+        .collect();
     places.extend(data_mounts(host, facts, &used));
     places.extend(free_devices(facts));
     if places.is_empty() {
@@ -80,12 +88,21 @@ struct MountCandidate<'f> {
 impl MountCandidate<'_> {
     /// The sort key, best first: the whole file system, then the shortest path.
     fn rank(&self) -> impl Ord + '_ {
-        (self.part, self.point.as_os_str().len(), &self.point, self.mount)
+        (
+            self.part,
+            self.point.as_os_str().len(),
+            &self.point,
+            self.mount,
+        )
     }
 }
 
 /// One mount point of each data file system that no cluster uses yet.
-fn data_mounts(host: &dyn Host, facts: &FactSet, used: &BTreeSet<Subject>) -> Vec<ProspectiveTarget> {
+fn data_mounts(
+    host: &dyn Host,
+    facts: &FactSet,
+    used: &BTreeSet<Subject>,
+) -> Vec<ProspectiveTarget> {
     let mounts: Vec<&Subject> = facts.subjects(Scope::Mount).collect();
     let candidates = workers::each(&mounts, |mount| candidate(host, facts, used, mount));
     let mut best: BTreeMap<Subject, MountCandidate<'_>> = BTreeMap::new();
@@ -93,26 +110,37 @@ fn data_mounts(host: &dyn Host, facts: &FactSet, used: &BTreeSet<Subject>) -> Ve
     for one in candidates.into_iter().flatten() {
         if one.point == Path::new("/") {
             system.insert(one.of);
-        } else if one.seen.is_some() && best.get(&one.of).is_none_or(|known| one.rank() < known.rank()) {
+        } else if one.seen.is_some()
+            && best
+                .get(&one.of)
+                .is_none_or(|known| one.rank() < known.rank())
+        {
             best.insert(one.of.clone(), one);
         }
     }
     let best = best.into_values().filter(|one| !system.contains(&one.of));
-    best.filter_map(|MountCandidate { mount, point: path, seen, .. }| Some((mount, path, seen?)))
-        .map(|(mount, path, seen)| match seen {
-            Err(miss) => asked::unseen(facts, path, &miss),
-            Ok(_) => ProspectiveTarget {
-                kind: Reading::known(
-                    TargetKind::Directory,
-                    Source::call(format!("stat {}", safe(path_bytes(&path)))),
-                ),
-                existing: Some(path.clone()),
-                base: Some(mount.clone()),
-                io_error: false,
-                path,
-            },
-        })
-        .collect()
+    best.filter_map(
+        |MountCandidate {
+             mount,
+             point: path,
+             seen,
+             ..
+         }| Some((mount, path, seen?)),
+    )
+    .map(|(mount, path, seen)| match seen {
+        Err(miss) => asked::unseen(facts, path, &miss),
+        Ok(_) => ProspectiveTarget {
+            kind: Reading::known(
+                TargetKind::Directory,
+                Source::call(format!("stat {}", safe(path_bytes(&path)))),
+            ),
+            existing: Some(path.clone()),
+            base: Some(mount.clone()),
+            io_error: false,
+            path,
+        },
+    })
+    .collect()
 }
 
 fn candidate<'f>(
@@ -132,8 +160,16 @@ fn candidate<'f>(
         // It holds data that cannot be read any more.
         Err(miss) => miss.is_io_error(),
     });
-    let part = facts.value(mount, &mount::ROOT).is_none_or(|root| root != "/");
-    Some(MountCandidate { mount, of, point, part, seen })
+    let part = facts
+        .value(mount, &mount::ROOT)
+        .is_none_or(|root| root != "/");
+    Some(MountCandidate {
+        mount,
+        of,
+        point,
+        part,
+        seen,
+    })
 }
 
 fn for_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
@@ -154,11 +190,17 @@ fn free_devices(facts: &FactSet) -> Vec<ProspectiveTarget> {
         }
         Some(ProspectiveTarget {
             path: path(facts, &subject, &device::PATH)?,
-            kind: facts.get(&subject, &device::CONTENT).map(|_| TargetKind::Device),
+            kind: facts
+                .get(&subject, &device::CONTENT)
+                .map(|_| TargetKind::Device),
             existing: None,
             base: Some(subject),
             io_error: false,
         })
     };
-    facts.which(&device::CONTENT, |content| content.may_be_given()).into_iter().filter_map(place).collect()
+    facts
+        .which(&device::CONTENT, |content| content.may_be_given())
+        .into_iter()
+        .filter_map(place)
+        .collect()
 }

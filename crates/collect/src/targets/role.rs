@@ -1,9 +1,10 @@
-//! The role of a target: what database servers keep on it, and the links by which rules about one ask for facts about
-//! the other.
+//! The role of a target: what database servers keep on it, and the links by which rules about one
+//! ask for facts about the other.
 //!
-//! A server is looked up from the mount of its WAL or redo log, because that is where a commit waits. All directories
-//! of one server on one file system are one target, since a verdict is about a file system. While the directories of
-//! any server are unknown, no directory is known to be unused.
+//! A server is looked up from the mount of its WAL or redo log, because that is where a commit
+//! waits. All directories of one server on one file system are one target, since a verdict is about
+//! a file system. While the directories of any server are unknown, no directory is known to be
+//! unused.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -36,7 +37,12 @@ impl ServerDirectory {
     fn find(facts: &FactSet, role: Role, path: &str) -> Self {
         let path = path_of(raw(path));
         let mount = mount_over(facts, &path);
-        Self { role, file_system: mount.as_ref().map(|mount| file_system(facts, mount)), mount, path }
+        Self {
+            role,
+            file_system: mount.as_ref().map(|mount| file_system(facts, mount)),
+            mount,
+            path,
+        }
     }
 
     fn is_on(&self, file_system: Option<&Subject>) -> bool {
@@ -57,23 +63,52 @@ impl ServerDirectory {
 impl ServerDirectories {
     fn find(facts: &FactSet, cluster: Subject) -> Self {
         let (mut spots, mut hidden) = (Vec::new(), None);
-        for DirectorySpec { role, key, optional } in facts.database(&cluster).directories {
+        for DirectorySpec {
+            role,
+            key,
+            optional,
+        } in facts.database(&cluster).directories
+        {
             match facts.reading(&cluster, key.id) {
-                Reading::Known { value: Value::Text(path), .. } => {
+                Reading::Known {
+                    value: Value::Text(path),
+                    ..
+                } => {
                     spots.push(ServerDirectory::find(facts, *role, path));
                 }
-                Reading::Known { value: Value::List(paths), .. } => {
-                    spots.extend(paths.iter().map(|path| ServerDirectory::find(facts, *role, path)));
+                Reading::Known {
+                    value: Value::List(paths),
+                    ..
+                } => {
+                    spots.extend(
+                        paths
+                            .iter()
+                            .map(|path| ServerDirectory::find(facts, *role, path)),
+                    );
                 }
                 Reading::Known { .. } => {}
-                Reading::Unknown { why: Why::Absent, .. } if *optional => {}
-                Reading::Unknown { why, detail, remedy } => {
+                Reading::Unknown {
+                    why: Why::Absent, ..
+                } if *optional => {}
+                Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                } => {
                     let (why, detail, remedy) = (*why, detail.clone(), remedy.clone());
-                    hidden.get_or_insert(Reading::Unknown { why, detail, remedy });
+                    hidden.get_or_insert(Reading::Unknown {
+                        why,
+                        detail,
+                        remedy,
+                    });
                 }
             }
         }
-        Self { cluster, spots, hidden }
+        Self {
+            cluster,
+            spots,
+            hidden,
+        }
     }
 
     fn log(&self) -> Option<&ServerDirectory> {
@@ -83,19 +118,28 @@ impl ServerDirectories {
     /// The first directory on each file system, its data before anything else.
     pub fn apart(&self) -> Vec<&ServerDirectory> {
         let mut seen = BTreeSet::new();
-        self.spots.iter().filter(|spot| seen.insert(spot.file_system.clone())).collect()
+        self.spots
+            .iter()
+            .filter(|spot| seen.insert(spot.file_system.clone()))
+            .collect()
     }
 }
 
 /// All servers, linked to the mounts of their logs.
 pub fn homes(facts: &mut FactSet) -> Vec<ServerDirectories> {
     let clusters: Vec<Subject> = facts.subjects(Scope::Cluster).cloned().collect();
-    let homes: Vec<ServerDirectories> =
-        clusters.into_iter().map(|cluster| ServerDirectories::find(facts, cluster)).collect();
+    let homes: Vec<ServerDirectories> = clusters
+        .into_iter()
+        .map(|cluster| ServerDirectories::find(facts, cluster))
+        .collect();
     for home in &homes {
         let log = home.log();
         let rest = home.spots.iter().filter(|spot| !spot.is_log());
-        for mount in log.into_iter().chain(rest).filter_map(|spot| spot.mount.as_ref()) {
+        for mount in log
+            .into_iter()
+            .chain(rest)
+            .filter_map(|spot| spot.mount.as_ref())
+        {
             facts.stand(&home.cluster, mount);
         }
         if let Some(mount) = log.and_then(|spot| spot.mount.as_ref()) {
@@ -115,16 +159,22 @@ fn users<'h>(
     facts: &FactSet,
 ) -> Vec<(&'h ServerDirectories, Vec<&'h ServerDirectory>)> {
     let here = place.base.as_ref().map(|base| file_system(facts, base));
-    let on_it =
-        |home: &'h ServerDirectories| home.spots.iter().filter(|spot| spot.is_on(here.as_ref())).collect();
+    let on_it = |home: &'h ServerDirectories| {
+        home.spots
+            .iter()
+            .filter(|spot| spot.is_on(here.as_ref()))
+            .collect()
+    };
     let spots = homes.iter().map(|home| (home, on_it(home)));
     spots
-        .filter(|(_, spots): &(_, Vec<&ServerDirectory>)| spots.iter().any(|spot| spot.meets(place)))
+        .filter(|(_, spots): &(_, Vec<&ServerDirectory>)| {
+            spots.iter().any(|spot| spot.meets(place))
+        })
         .collect()
 }
 
-/// Directories on other file systems that belong to what is on a place: everything else of a server whose data it holds,
-/// and the log of any other, where its commits wait.
+/// Directories on other file systems that belong to what is on a place: everything else of a server
+/// whose data it holds, and the log of any other, where its commits wait.
 pub fn elsewhere(
     place: &ProspectiveTarget,
     homes: &[ServerDirectories],
@@ -133,32 +183,56 @@ pub fn elsewhere(
     let mut paths = BTreeSet::new();
     for (home, here) in users(place, homes, facts) {
         let holds = |test: &dyn Fn(&ServerDirectory) -> bool| here.iter().any(|spot| test(spot));
-        let (data, log) = (holds(&|spot| spot.role.is_data()), holds(&ServerDirectory::is_log));
+        let (data, log) = (
+            holds(&|spot| spot.role.is_data()),
+            holds(&ServerDirectory::is_log),
+        );
         let away = |spot: &&ServerDirectory| !holds(&|near| near.file_system == spot.file_system);
         let beside_log = |spot: &ServerDirectory| {
-            home.spots.iter().any(|log| log.is_log() && log.file_system == spot.file_system)
+            home.spots
+                .iter()
+                .any(|log| log.is_log() && log.file_system == spot.file_system)
         };
         let wanted = |spot: &&ServerDirectory| data || (!log && beside_log(spot));
-        paths.extend(home.apart().into_iter().filter(away).filter(wanted).map(|spot| spot.path.clone()));
+        paths.extend(
+            home.apart()
+                .into_iter()
+                .filter(away)
+                .filter(wanted)
+                .map(|spot| spot.path.clone()),
+        );
     }
     paths
 }
 
 /// Records the role of the target; returns the log directories that lie on its file system.
-pub fn put(place: &ProspectiveTarget, homes: &[ServerDirectories], facts: &mut FactSet) -> Vec<PathBuf> {
+pub fn put(
+    place: &ProspectiveTarget,
+    homes: &[ServerDirectories],
+    facts: &mut FactSet,
+) -> Vec<PathBuf> {
     let subject = place.subject();
     let users = users(place, homes, facts);
-    let spots: Vec<&ServerDirectory> = users.iter().flat_map(|(_, spots)| spots.iter().copied()).collect();
+    let spots: Vec<&ServerDirectory> = users
+        .iter()
+        .flat_map(|(_, spots)| spots.iter().copied())
+        .collect();
     let concerned: Vec<&ServerDirectories> = match users.as_slice() {
         [] => homes.iter().collect(),
         users => users.iter().map(|(home, _)| *home).collect(),
     };
-    let all_kept = concerned.iter().flat_map(|home| facts.database(&home.cluster).directories);
+    let all_kept = concerned
+        .iter()
+        .flat_map(|home| facts.database(&home.cluster).directories);
     let names: BTreeSet<&str> = all_kept.map(|kept| kept.key.name).collect();
     let source = || Source::derived(names.iter().copied());
 
     let mut seen = BTreeSet::new();
-    let roles: Vec<Role> = spots.iter().map(|spot| spot.role).filter(|role| seen.insert(*role)).collect();
+    let roles: Vec<Role> = spots
+        .iter()
+        .map(|spot| spot.role)
+        .filter(|role| seen.insert(*role))
+        .collect();
     let mut directories: Vec<String> = Vec::new();
     for spot in &spots {
         let directory = format!("{} {}", spot.role, safe(path_bytes(&spot.path)));
@@ -166,11 +240,18 @@ pub fn put(place: &ProspectiveTarget, homes: &[ServerDirectories], facts: &mut F
             directories.push(directory);
         }
     }
-    let clusters = users.iter().map(|(home, _)| home.cluster.name().to_owned()).collect();
+    let clusters = users
+        .iter()
+        .map(|(home, _)| home.cluster.name().to_owned())
+        .collect();
     let hidden = homes.iter().find_map(|home| home.hidden.clone());
     let is_device = place.kind.value().is_some_and(|kind| kind.is_device());
     if let Some(hidden) = hidden.filter(|_| roles.is_empty() && !is_device) {
-        facts.put(&subject, &target::ROLES, hidden.clone().map(|none| match none {}));
+        facts.put(
+            &subject,
+            &target::ROLES,
+            hidden.clone().map(|none| match none {}),
+        );
         for list in [&target::DIRECTORIES, &target::CLUSTERS] {
             facts.put(&subject, list, hidden.clone().map(|none| match none {}));
         }
@@ -181,12 +262,19 @@ pub fn put(place: &ProspectiveTarget, homes: &[ServerDirectories], facts: &mut F
     }
 
     for (home, here) in &users {
-        if home.log().is_some_and(|log| here.iter().any(|spot| spot.path == log.path)) {
+        if home
+            .log()
+            .is_some_and(|log| here.iter().any(|spot| spot.path == log.path))
+        {
             facts.link(&home.cluster, &subject);
         }
     }
     if let [(home, ..)] = users.as_slice() {
         facts.link(&subject, &home.cluster);
     }
-    spots.iter().filter(|spot| spot.is_log()).map(|spot| spot.path.clone()).collect()
+    spots
+        .iter()
+        .filter(|spot| spot.is_log())
+        .map(|spot| spot.path.clone())
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! Targets on a small machine: a root disk, two data file systems, a network mount and a file mounted over a file.
+//! Targets on a small machine: a root disk, two data file systems, a network mount and a file
+//! mounted over a file.
 
 use std::path::Path;
 
@@ -14,8 +15,19 @@ use crate::testing::{Fake, sentences};
 fn stat(kind: u64, node: (u64, u64)) -> Vec<u8> {
     let (node_major, node_minor) = node;
     let (uid, gid, major, minor, size) = (0, 0, 0, 0, 0);
-    Stat { mode: kind, uid, gid, major, minor, node_major, node_minor, inode: 2, size, changed: None }
-        .encode()
+    Stat {
+        mode: kind,
+        uid,
+        gid,
+        major,
+        minor,
+        node_major,
+        node_minor,
+        inode: 2,
+        size,
+        changed: None,
+    }
+    .encode()
 }
 
 trait Directories {
@@ -67,7 +79,12 @@ fn storage() -> FactSet {
         facts.know(&subject, &mount::IN_SIGHT, true, read());
         if !device.is_empty() {
             let device = Subject::device(device);
-            facts.know(&device, &device::PATH, format!("/dev/{}", device.name()), read());
+            facts.know(
+                &device,
+                &device::PATH,
+                format!("/dev/{}", device.name()),
+                read(),
+            );
             facts.stand(&subject, &device);
             facts.link(&subject, &device);
         }
@@ -87,15 +104,23 @@ fn cluster(facts: &mut FactSet, data: &str, wal: &str) -> Subject {
 }
 
 fn collect(host: &Fake, target: Option<&str>, mut facts: FactSet) -> FactSet {
-    let request = Request { target: target.map(PathBuf::from), new: true, ..Request::default() };
+    let request = Request {
+        target: target.map(PathBuf::from),
+        new: true,
+        ..Request::default()
+    };
     run(host, &request, &mut facts);
     facts
 }
 
 fn targets(facts: &FactSet) -> Vec<(String, String)> {
     let row = |subject: &Subject| {
-        let roles: Vec<&str> =
-            facts.value(subject, &target::ROLES).unwrap().into_iter().map(Choice::word).collect();
+        let roles: Vec<&str> = facts
+            .value(subject, &target::ROLES)
+            .unwrap()
+            .into_iter()
+            .map(Choice::word)
+            .collect();
         (subject.name().to_owned(), roles.join(" and "))
     };
     facts.subjects(Scope::Target).map(row).collect()
@@ -107,25 +132,54 @@ fn pair(name: &str, role: &str) -> (String, String) {
 
 #[test]
 fn a_directory_is_placed_on_its_mount_and_device() {
-    let facts = collect(&host().link_to("/srv/link", "/data/pg"), Some("/srv/link"), storage());
+    let facts = collect(
+        &host().link_to("/srv/link", "/data/pg"),
+        Some("/srv/link"),
+        storage(),
+    );
     let subject = Subject::target("/data/pg");
     assert_eq!(targets(&facts), [pair("/data/pg", "")]);
-    assert_eq!(facts.value(&subject, &target::KIND), Some(TargetKind::Directory));
+    assert_eq!(
+        facts.value(&subject, &target::KIND),
+        Some(TargetKind::Directory)
+    );
     assert_eq!(facts.value(&subject, &target::EMPTY), Some(true));
-    assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/data")));
-    assert_eq!(facts.resolve(&subject, Scope::Device), Some(Subject::device("sdb1")));
+    assert_eq!(
+        facts.resolve(&subject, Scope::Mount),
+        Some(Subject::mount("/data"))
+    );
+    assert_eq!(
+        facts.resolve(&subject, Scope::Device),
+        Some(Subject::device("sdb1"))
+    );
     assert_eq!(facts.leaves(&subject), [Subject::device("sdb")]);
 }
 
 #[test]
 fn a_directory_to_be_created_is_described_by_the_nearest_that_exists() {
-    let host = host().answer(Question::Flags("/data".into()), (0x0080_0000 | 0x8).to_string());
+    let host = host().answer(
+        Question::Flags("/data".into()),
+        (0x0080_0000 | 0x8).to_string(),
+    );
     let facts = collect(&host, Some("/data/new/./x/../pg"), storage());
     let subject = Subject::target("/data/new/pg");
-    assert_eq!(facts.value(&subject, &target::KIND), Some(TargetKind::Created));
-    assert_eq!(facts.value(&subject, &target::FLAGS), Some(vec![Attribute::Nocow, Attribute::Sync]));
-    assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/data")));
-    assert_eq!(facts.named(&subject, "target.nocow").value(), None, "xfs has no such thing");
+    assert_eq!(
+        facts.value(&subject, &target::KIND),
+        Some(TargetKind::Created)
+    );
+    assert_eq!(
+        facts.value(&subject, &target::FLAGS),
+        Some(vec![Attribute::Nocow, Attribute::Sync])
+    );
+    assert_eq!(
+        facts.resolve(&subject, Scope::Mount),
+        Some(Subject::mount("/data"))
+    );
+    assert_eq!(
+        facts.named(&subject, "target.nocow").value(),
+        None,
+        "xfs has no such thing"
+    );
 }
 
 #[test]
@@ -134,7 +188,9 @@ fn a_file_is_refused_and_so_is_a_directory_beneath_one() {
         let facts = collect(&host(), Some(path), storage());
         assert_eq!(targets(&facts), []);
         assert!(
-            sentences(&facts).iter().any(|warning| warning.contains("/etc/hosts")),
+            sentences(&facts)
+                .iter()
+                .any(|warning| warning.contains("/etc/hosts")),
             "{:?}",
             sentences(&facts)
         );
@@ -146,11 +202,25 @@ fn what_does_not_answer_is_unknown_and_asked_nothing_more() {
     let host = host().refuse(Question::Stat("/net/pg".into()), MissKind::TimedOut);
     let facts = collect(&host, Some("/net/pg"), storage());
     let subject = Subject::target("/net/pg");
-    let unknown = |name| matches!(facts.named(&subject, name), Reading::Unknown { why: Why::TimedOut, .. });
+    let unknown = |name| {
+        matches!(
+            facts.named(&subject, name),
+            Reading::Unknown {
+                why: Why::TimedOut,
+                ..
+            }
+        )
+    };
     assert!(unknown("target.kind") && unknown("target.empty") && unknown("target.flags"));
-    assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/net")));
-    let asked =
-        host.asked().into_iter().filter(|question| format!("{question:?}").contains("/net/pg")).count();
+    assert_eq!(
+        facts.resolve(&subject, Scope::Mount),
+        Some(Subject::mount("/net"))
+    );
+    let asked = host
+        .asked()
+        .into_iter()
+        .filter(|question| format!("{question:?}").contains("/net/pg"))
+        .count();
     assert_eq!(asked, 1);
 }
 
@@ -159,25 +229,50 @@ fn a_device_means_its_mount_point_or_itself() {
     let block = |fake: Fake, path: &str, node: (u64, u64), name: &str| {
         fake.answer(Question::Stat(path.into()), stat(0o060_660, node))
             .answer(Question::RealPath(path.into()), path)
-            .symlink(format!("/sys/dev/block/{}:{}", node.0, node.1), &format!("../x/{name}"))
+            .symlink(
+                format!("/sys/dev/block/{}:{}", node.0, node.1),
+                &format!("../x/{name}"),
+            )
     };
-    let facts =
-        collect(&block(host(), "/dev/disk/by-id/x", (8, 17), "sdb1"), Some("/dev/disk/by-id/x"), storage());
+    let facts = collect(
+        &block(host(), "/dev/disk/by-id/x", (8, 17), "sdb1"),
+        Some("/dev/disk/by-id/x"),
+        storage(),
+    );
     assert_eq!(targets(&facts), [pair("/data", "")]);
-    assert!(sentences(&facts).iter().any(|warning| warning.contains("mounted on /data")));
+    assert!(
+        sentences(&facts)
+            .iter()
+            .any(|warning| warning.contains("mounted on /data"))
+    );
 
-    let facts = collect(&block(host(), "/dev/sdb", (8, 16), "sdb"), Some("/dev/sdb"), storage());
+    let facts = collect(
+        &block(host(), "/dev/sdb", (8, 16), "sdb"),
+        Some("/dev/sdb"),
+        storage(),
+    );
     let subject = Subject::target("/dev/sdb");
-    assert_eq!(facts.value(&subject, &target::KIND), Some(TargetKind::Device));
-    assert_eq!(facts.resolve(&subject, Scope::Device), Some(Subject::device("sdb")));
+    assert_eq!(
+        facts.value(&subject, &target::KIND),
+        Some(TargetKind::Device)
+    );
+    assert_eq!(
+        facts.resolve(&subject, Scope::Device),
+        Some(Subject::device("sdb"))
+    );
     assert_eq!(facts.leaves(&subject), [Subject::device("sdb")]);
 }
 
-/// A file system below `/data` that was mounted before `/data` itself: the table of mounts has it, and no path leads there.
+/// A file system below `/data` that was mounted before `/data` itself: the table of mounts has it,
+/// and no path leads there.
 #[test]
 fn a_mount_point_that_another_mount_lies_over_is_suggested_to_nobody() {
     let gone = |path: &str, fake: Fake| fake.refuse(Question::Stat(path.into()), MissKind::Absent);
-    for (asked, meant) in [("/data/pg", None), ("/data/pgg", None), ("/dta", Some("/data"))] {
+    for (asked, meant) in [
+        ("/data/pg", None),
+        ("/data/pgg", None),
+        ("/dta", Some("/data")),
+    ] {
         let mut storage = storage();
         storage.know(
             &Subject::mount("/data/pg"),
@@ -188,9 +283,13 @@ fn a_mount_point_that_another_mount_lies_over_is_suggested_to_nobody() {
         let host = gone(asked, gone("/data/pg", host()));
         let path = Path::new(asked);
         let mistake = asked::mistake(&host, path, &host.stat(path), false, &storage);
-        let said = mistake.map(|mistake| mistake.to_string()).unwrap_or_default();
+        let said = mistake
+            .map(|mistake| mistake.to_string())
+            .unwrap_or_default();
         assert!(said.contains(&format!("{asked} does not exist")), "{said}");
-        let suggested = said.split_once("did you mean ").and_then(|(_, rest)| rest.split_once('?'));
+        let suggested = said
+            .split_once("did you mean ")
+            .and_then(|(_, rest)| rest.split_once('?'));
         assert_eq!(suggested.map(|(meant, _)| meant), meant, "{said}");
     }
 }
@@ -199,12 +298,30 @@ fn a_mount_point_that_another_mount_lies_over_is_suggested_to_nobody() {
 fn data_and_wal_on_two_file_systems_are_two_targets() {
     let mut storage = storage();
     let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
-    let facts = collect(&host().directory("/data/pg").directory("/wal/pg"), None, storage);
-    assert_eq!(targets(&facts), [pair("/data/pg", "data"), pair("/wal/pg", "wal")]);
-    assert_eq!(facts.resolve(&cluster, Scope::Target), Some(Subject::target("/wal/pg")));
-    assert_eq!(facts.resolve(&cluster, Scope::Mount), Some(Subject::mount("/wal")));
+    let facts = collect(
+        &host().directory("/data/pg").directory("/wal/pg"),
+        None,
+        storage,
+    );
+    assert_eq!(
+        targets(&facts),
+        [pair("/data/pg", "data"), pair("/wal/pg", "wal")]
+    );
+    assert_eq!(
+        facts.resolve(&cluster, Scope::Target),
+        Some(Subject::target("/wal/pg"))
+    );
+    assert_eq!(
+        facts.resolve(&cluster, Scope::Mount),
+        Some(Subject::mount("/wal"))
+    );
     for target in ["/data/pg", "/wal/pg"] {
-        assert_eq!(facts.resolve(&Subject::target(target), Scope::Cluster).as_ref(), Some(&cluster));
+        assert_eq!(
+            facts
+                .resolve(&Subject::target(target), Scope::Cluster)
+                .as_ref(),
+            Some(&cluster)
+        );
     }
 }
 
@@ -212,33 +329,70 @@ fn data_and_wal_on_two_file_systems_are_two_targets() {
 fn data_and_wal_on_one_file_system_are_one_target() {
     let mut storage = storage();
     let cluster = cluster(&mut storage, "/data/pg", "/data/fast/wal");
-    let facts = collect(&host().directory("/data/pg").directory("/data/fast/wal"), None, storage);
-    assert_eq!(targets(&facts), [pair("/data/pg", "data and wal"), pair("/wal", "")]);
-    assert_eq!(facts.resolve(&cluster, Scope::Target), Some(Subject::target("/data/pg")));
+    let facts = collect(
+        &host().directory("/data/pg").directory("/data/fast/wal"),
+        None,
+        storage,
+    );
+    assert_eq!(
+        targets(&facts),
+        [pair("/data/pg", "data and wal"), pair("/wal", "")]
+    );
+    assert_eq!(
+        facts.resolve(&cluster, Scope::Target),
+        Some(Subject::target("/data/pg"))
+    );
 }
 
 #[test]
 fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
     let mut storage = storage();
     let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
-    storage.put(&cluster, &postgres::WAL, Reading::unknown(Why::Denied, "realpath /data/pg/pg_wal"));
+    storage.put(
+        &cluster,
+        &postgres::WAL,
+        Reading::unknown(Why::Denied, "realpath /data/pg/pg_wal"),
+    );
     let facts = collect(&host().directory("/data/pg"), None, storage);
-    assert_eq!(facts.value(&Subject::target("/data/pg"), &target::ROLES), Some(vec![Role::Data]));
-    for list in [target::ROLES.info.id, target::DIRECTORIES.info.id, target::CLUSTERS.info.id] {
+    assert_eq!(
+        facts.value(&Subject::target("/data/pg"), &target::ROLES),
+        Some(vec![Role::Data])
+    );
+    for list in [
+        target::ROLES.info.id,
+        target::DIRECTORIES.info.id,
+        target::CLUSTERS.info.id,
+    ] {
         let reading = facts.reading(&Subject::target("/wal"), list);
-        assert!(matches!(reading, Reading::Unknown { why: Why::Denied, .. }), "{reading:?}");
+        assert!(
+            matches!(
+                reading,
+                Reading::Unknown {
+                    why: Why::Denied,
+                    ..
+                }
+            ),
+            "{reading:?}"
+        );
     }
     assert_eq!(facts.resolve(&cluster, Scope::Target), None);
 }
 
 #[test]
 fn a_directory_in_or_around_a_cluster_belongs_to_it() {
-    for (asked, role) in
-        [("/data/pg/base", "data"), ("/data", "data"), ("/wal/pg", "wal"), ("/data/other", "")]
-    {
+    for (asked, role) in [
+        ("/data/pg/base", "data"),
+        ("/data", "data"),
+        ("/wal/pg", "wal"),
+        ("/data/other", ""),
+    ] {
         let mut storage = storage();
         let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
-        let facts = collect(&host().directory(asked).directory("/wal/pg"), Some(asked), storage);
+        let facts = collect(
+            &host().directory(asked).directory("/wal/pg"),
+            Some(asked),
+            storage,
+        );
         assert!(targets(&facts).contains(&pair(asked, role)));
         let linked = facts.resolve(&Subject::target(asked), Scope::Cluster);
         assert_eq!(linked, Some(cluster).filter(|_| !role.is_empty()));
@@ -249,16 +403,42 @@ fn a_directory_in_or_around_a_cluster_belongs_to_it() {
 fn without_clusters_data_mounts_and_free_devices_are_found() {
     let mut storage = storage();
     let free = Subject::device("sdd");
-    storage.know(&free, &device::PATH, "/dev/sdd".to_owned(), Source::file("/sys"));
-    storage.know(&free, &device::CONTENT, Content::Free, Source::file("/dev/sdd"));
+    storage.know(
+        &free,
+        &device::PATH,
+        "/dev/sdd".to_owned(),
+        Source::file("/sys"),
+    );
+    storage.know(
+        &free,
+        &device::CONTENT,
+        Content::Free,
+        Source::file("/dev/sdd"),
+    );
     let locked = Subject::device("sde");
-    storage.know(&locked, &device::PATH, "/dev/sde".to_owned(), Source::file("/sys"));
-    storage.know(&locked, &device::CONTENT, Content::Free, Source::file("/dev/sde"));
+    storage.know(
+        &locked,
+        &device::PATH,
+        "/dev/sde".to_owned(),
+        Source::file("/sys"),
+    );
+    storage.know(
+        &locked,
+        &device::CONTENT,
+        Content::Free,
+        Source::file("/dev/sde"),
+    );
     storage.know(&locked, &device::READ_ONLY, true, Source::file("/sys"));
     let host = host();
     let facts = collect(&host, None, storage);
-    assert_eq!(targets(&facts), [pair("/data", ""), pair("/dev/sdd", ""), pair("/wal", "")]);
-    let touched = host.asked().iter().any(|question| format!("{question:?}").contains("/net"));
+    assert_eq!(
+        targets(&facts),
+        [pair("/data", ""), pair("/dev/sdd", ""), pair("/wal", "")]
+    );
+    let touched = host
+        .asked()
+        .iter()
+        .any(|question| format!("{question:?}").contains("/net"));
     assert!(!touched, "nobody asked for the network file system");
 }
 
@@ -292,7 +472,12 @@ fn what_lies_in_memory_or_on_the_network_has_no_disks_here() {
         (MountClass::Block, false),
     ] {
         let mut storage = storage();
-        storage.know(&Subject::mount("/data"), &mount::CLASS, class, Source::file("x"));
+        storage.know(
+            &Subject::mount("/data"),
+            &mount::CLASS,
+            class,
+            Source::file("x"),
+        );
         let facts = collect(&host(), Some("/data"), storage);
         let target = Subject::target("/data");
         assert_eq!(facts.lacks(&target, Scope::Device), diskless, "{class}");
@@ -318,33 +503,78 @@ fn nocow_is_the_flag_or_the_mount_option() {
         }
         let host = host().answer(Question::Flags("/data".into()), flag.to_string());
         let facts = collect(&host, Some("/data"), storage);
-        assert_eq!(facts.value(&Subject::target("/data"), &target::NOCOW), expected);
+        assert_eq!(
+            facts.value(&Subject::target("/data"), &target::NOCOW),
+            expected
+        );
     }
 }
 
 #[test]
 fn a_wal_directory_with_another_flag_is_not_passed_over() {
     let mut storage = storage();
-    storage.know(&Subject::mount("/data"), &mount::FSTYPE, "btrfs".to_owned(), Source::file("x"));
-    storage.know(&Subject::mount("/data"), &mount::BTRFS_NODATACOW, false, Source::file("x"));
+    storage.know(
+        &Subject::mount("/data"),
+        &mount::FSTYPE,
+        "btrfs".to_owned(),
+        Source::file("x"),
+    );
+    storage.know(
+        &Subject::mount("/data"),
+        &mount::BTRFS_NODATACOW,
+        false,
+        Source::file("x"),
+    );
     cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
     let host = host().directory("/data/pg").directory("/data/pg/pg_wal");
-    let host = host.answer(Question::Flags("/data/pg/pg_wal".into()), 0x0080_0000.to_string());
+    let host = host.answer(
+        Question::Flags("/data/pg/pg_wal".into()),
+        0x0080_0000.to_string(),
+    );
     let nocow = collect(&host, None, storage).get(&Subject::target("/data/pg"), &target::NOCOW);
-    assert!(matches!(nocow, Reading::Unknown { why: Why::Ambiguous, .. }), "{nocow:?}");
+    assert!(
+        matches!(
+            nocow,
+            Reading::Unknown {
+                why: Why::Ambiguous,
+                ..
+            }
+        ),
+        "{nocow:?}"
+    );
 }
 
 #[test]
 fn asking_for_the_data_is_asking_for_the_wal_that_lies_elsewhere_too() {
-    for (asked, both) in [("/data/pg", true), ("/data", true), ("/wal/pg", false), ("/data/other", false)] {
+    for (asked, both) in [
+        ("/data/pg", true),
+        ("/data", true),
+        ("/wal/pg", false),
+        ("/data/other", false),
+    ] {
         let mut storage = storage();
         let cluster = cluster(&mut storage, "/data/pg", "/wal/pg");
-        let facts = collect(&host().directory(asked).directory("/wal/pg"), Some(asked), storage);
-        let roles: Vec<_> = targets(&facts).into_iter().filter(|(name, _)| name != asked).collect();
+        let facts = collect(
+            &host().directory(asked).directory("/wal/pg"),
+            Some(asked),
+            storage,
+        );
+        let roles: Vec<_> = targets(&facts)
+            .into_iter()
+            .filter(|(name, _)| name != asked)
+            .collect();
         let expected = both.then(|| pair("/wal/pg", "wal"));
-        assert_eq!(roles, expected.clone().into_iter().collect::<Vec<_>>(), "{asked}");
+        assert_eq!(
+            roles,
+            expected.clone().into_iter().collect::<Vec<_>>(),
+            "{asked}"
+        );
         if expected.is_some() {
-            assert_eq!(facts.resolve(&cluster, Scope::Target), Some(Subject::target("/wal/pg")), "{asked}");
+            assert_eq!(
+                facts.resolve(&cluster, Scope::Target),
+                Some(Subject::target("/wal/pg")),
+                "{asked}"
+            );
         }
     }
 }
@@ -368,10 +598,20 @@ fn what_is_no_device_is_no_target_and_it_is_said_why() {
     ] {
         let facts = collect(&host, Some(asked), storage());
         assert_eq!(targets(&facts), [], "{asked}");
-        assert!(sentences(&facts).iter().any(|warning| warning.contains(why)), "{:?}", sentences(&facts));
+        assert!(
+            sentences(&facts)
+                .iter()
+                .any(|warning| warning.contains(why)),
+            "{:?}",
+            sentences(&facts)
+        );
     }
     let facts = collect(&host, Some("/dev/shm/pg"), storage());
-    assert_eq!(targets(&facts), [pair("/dev/shm/pg", "")], "a directory in memory");
+    assert_eq!(
+        targets(&facts),
+        [pair("/dev/shm/pg", "")],
+        "a directory in memory"
+    );
 }
 
 #[test]
@@ -379,10 +619,17 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
     let host = || {
         ["/dev/sdb1", "/dev/sdb", "/dev/loop10", "/srv/pg"]
             .iter()
-            .fold(host(), |host, path| host.refuse(Question::Stat((*path).into()), MissKind::NotCollected))
+            .fold(host(), |host, path| {
+                host.refuse(Question::Stat((*path).into()), MissKind::NotCollected)
+            })
     };
     let mut storage = storage();
-    storage.know(&Subject::device("sdb"), &device::PATH, "/dev/sdb".to_owned(), Source::file("/sys"));
+    storage.know(
+        &Subject::device("sdb"),
+        &device::PATH,
+        "/dev/sdb".to_owned(),
+        Source::file("/sys"),
+    );
     for (asked, expected) in [
         ("/dev/sdb1", Some("/data")),
         ("/dev/sdb", Some("/dev/sdb")),
@@ -392,18 +639,32 @@ fn a_capture_answers_for_the_devices_it_holds_and_for_no_other() {
         let facts = collect(&host(), Some(asked), storage.clone());
         let expected: Vec<_> = expected.iter().map(|name| pair(name, "")).collect();
         assert_eq!(targets(&facts), expected, "{asked}");
-        assert_eq!(sentences(&facts).is_empty(), asked == "/dev/sdb", "{:?}", sentences(&facts));
+        assert_eq!(
+            sentences(&facts).is_empty(),
+            asked == "/dev/sdb",
+            "{:?}",
+            sentences(&facts)
+        );
     }
     let facts = collect(&host(), Some("/dev/sdb"), storage);
-    assert_eq!(facts.value(&Subject::target("/dev/sdb"), &target::KIND), Some(TargetKind::Device));
-    assert_eq!(facts.leaves(&Subject::target("/dev/sdb")), [Subject::device("sdb")]);
+    assert_eq!(
+        facts.value(&Subject::target("/dev/sdb"), &target::KIND),
+        Some(TargetKind::Device)
+    );
+    assert_eq!(
+        facts.leaves(&Subject::target("/dev/sdb")),
+        [Subject::device("sdb")]
+    );
 }
 
 #[test]
 fn what_servers_share_is_named_and_which_log_is_slower_than_its_data() {
     let read = || Source::file("/sys");
     let mut storage = storage();
-    for (disk, medium) in [("sdb", device::Medium::Flash), ("sdc", device::Medium::Platters)] {
+    for (disk, medium) in [
+        ("sdb", device::Medium::Flash),
+        ("sdc", device::Medium::Platters),
+    ] {
         storage.know(&Subject::device(disk), &device::MEDIUM, medium, read());
     }
     cluster(&mut storage, "/data/pg", "/wal/pg");
@@ -413,12 +674,23 @@ fn what_servers_share_is_named_and_which_log_is_slower_than_its_data() {
     let facts = collect(&host, None, storage);
     let list = |target: &str, key| facts.value(&Subject::target(target), key);
     let one = |name: &str| Some(vec![name.to_owned()]);
-    assert_eq!(list("/data/pg", &target::SHARES_FILE_SYSTEM), one("/data/other"));
+    assert_eq!(
+        list("/data/pg", &target::SHARES_FILE_SYSTEM),
+        one("/data/other")
+    );
     assert_eq!(list("/data/pg", &target::SHARES_DISK), one("/data/other"));
     assert_eq!(list("/wal/pg", &target::SHARES_DISK), Some(vec![]));
-    assert_eq!(list("/wal/pg", &target::SLOWER_THAN), one("/data/pg"), "of its own server only");
+    assert_eq!(
+        list("/wal/pg", &target::SLOWER_THAN),
+        one("/data/pg"),
+        "of its own server only"
+    );
     assert_eq!(list("/data/other", &target::SLOWER_THAN), Some(vec![]));
-    assert_eq!(list("/data/pg", &target::SLOWER_THAN), None, "no log lies there");
+    assert_eq!(
+        list("/data/pg", &target::SLOWER_THAN),
+        None,
+        "no log lies there"
+    );
 }
 
 #[test]
@@ -426,7 +698,11 @@ fn two_paths_to_one_unit_are_one_disk_that_is_shared() {
     let mut storage = storage();
     storage.same_unit(&Subject::device("sdc"), &Subject::device("sdb"));
     cluster(&mut storage, "/data/pg", "/wal/pg");
-    let facts = collect(&host().directory("/data/pg").directory("/wal/pg"), None, storage);
+    let facts = collect(
+        &host().directory("/data/pg").directory("/wal/pg"),
+        None,
+        storage,
+    );
     let shared = facts.value(&Subject::target("/wal/pg"), &target::SHARES_DISK);
     assert_eq!(shared, Some(vec!["/data/pg".to_owned()]));
 }
@@ -435,29 +711,52 @@ fn two_paths_to_one_unit_are_one_disk_that_is_shared() {
 fn two_volumes_of_one_thin_pool_are_named() {
     let mut storage = storage();
     let pool = Subject::device("dm-2");
-    storage.know(&pool, &device::DM_UUID, "LVM-abc-tpool".to_owned(), Source::file("/sys"));
+    storage.know(
+        &pool,
+        &device::DM_UUID,
+        "LVM-abc-tpool".to_owned(),
+        Source::file("/sys"),
+    );
     for volume in ["sdb1", "sdc"] {
         storage.stand(&Subject::device(volume), &pool);
     }
     cluster(&mut storage, "/data/pg", "/wal/pg");
-    let facts = collect(&host().directory("/data/pg").directory("/wal/pg"), None, storage);
+    let facts = collect(
+        &host().directory("/data/pg").directory("/wal/pg"),
+        None,
+        storage,
+    );
     let shared = facts.value(&Subject::target("/wal/pg"), &target::SHARES_THIN_POOL);
     assert_eq!(shared, Some(vec!["/data/pg".to_owned()]));
 }
 
 #[test]
 fn a_tablespace_on_another_file_system_is_a_target_and_leads_to_the_log() {
-    for (asked, others) in [("/data/pg", vec!["/wal/space"]), ("/wal/space", vec!["/data/pg"])] {
+    for (asked, others) in [
+        ("/data/pg", vec!["/wal/space"]),
+        ("/wal/space", vec!["/data/pg"]),
+    ] {
         let mut storage = storage();
         let cluster = cluster(&mut storage, "/data/pg", "/data/pg/pg_wal");
         let space = vec!["/wal/space".to_owned()];
-        storage.know(&cluster, &postgres::TABLESPACES, space, Source::file("/data/pg/pg_tblspc"));
-        let host = host().directory("/data/pg").directory("/data/pg/pg_wal").directory("/wal/space");
+        storage.know(
+            &cluster,
+            &postgres::TABLESPACES,
+            space,
+            Source::file("/data/pg/pg_tblspc"),
+        );
+        let host = host()
+            .directory("/data/pg")
+            .directory("/data/pg/pg_wal")
+            .directory("/wal/space");
         let facts = collect(&host, Some(asked), storage);
         let mut names: Vec<String> = targets(&facts).into_iter().map(|(name, _)| name).collect();
         names.retain(|name| name != asked);
         assert_eq!(names, others, "{asked}");
         assert!(targets(&facts).contains(&pair("/wal/space", "tablespace")));
-        assert_eq!(facts.resolve(&Subject::target("/wal/space"), Scope::Cluster), Some(cluster));
+        assert_eq!(
+            facts.resolve(&Subject::target("/wal/space"), Scope::Cluster),
+            Some(cluster)
+        );
     }
 }

@@ -1,15 +1,16 @@
-//! The belief layer: whether a flush travels on at each hop above the disks, as the kernel sees it. A file system can
-//! be told not to send flushes. Any queue can be told that there is nothing to flush
-//! (Documentation/ABI/stable/sysfs-block, queue/write_cache), which drops the flushes of everything above it.
+//! The belief layer: whether a flush travels on at each hop above the disks, as the kernel sees it.
+//! A file system can be told not to send flushes. Any queue can be told that there is nothing to
+//! flush (Documentation/ABI/stable/sysfs-block, queue/write_cache), which drops the flushes of
+//! everything above it.
 //!
-//! It judges one hop at a time; file systems and queues have a file each, and the disk's own queue is judged in
-//! [`super::claim`]. A hop with state of its own (a loop file, a thin pool, a cache) loses data without flushes even
-//! over disks that hold nothing back.
+//! It judges one hop at a time; file systems and queues have a file each, and the disk's own queue
+//! is judged in [`super::claim`]. A hop with state of its own (a loop file, a thin pool, a cache)
+//! loses data without flushes even over disks that hold nothing back.
 
 mod array;
 mod pool {
-    //! A ZFS pool: whether it works, whether what it holds is damaged, and whether all its devices are known
-    //! (zpool-status(8), zpoolconcepts(7)).
+    //! A ZFS pool: whether it works, whether what it holds is damaged, and whether all its devices
+    //! are known (zpool-status(8), zpoolconcepts(7)).
     //!
     //! How far it is from failing is left to [`super::super::redundancy`].
 
@@ -29,7 +30,10 @@ mod pool {
             Some(state @ (VdevState::Faulted | VdevState::Unavailable)) => {
                 let says = format!("the ZFS pool of {name} has failed ({state})");
                 let bears = Bears::AtRisk(Mend::Restore(hop.clone()));
-                found.push((Passage::Unknown, evidence(ask, hop, &mount::ZFS_POOL_STATE, bears, says)));
+                found.push((
+                    Passage::Unknown,
+                    evidence(ask, hop, &mount::ZFS_POOL_STATE, bears, says),
+                ));
             }
             Some(state @ (VdevState::Offline | VdevState::Removed | VdevState::Suspended)) => {
                 let says = format!("the ZFS pool of {name} takes no writes ({state})");
@@ -38,21 +42,39 @@ mod pool {
                     evidence(ask, hop, &mount::ZFS_POOL_STATE, Bears::Unproven, says),
                 ));
             }
-            None => found.extend(unknown(ask, hop, &mount::ZFS_POOL_STATE, "the state of its pool")),
+            None => found.extend(unknown(
+                ask,
+                hop,
+                &mount::ZFS_POOL_STATE,
+                "the state of its pool",
+            )),
         }
         match ask.value(hop, &mount::ZFS_DAMAGED) {
             Some(false) => {}
             Some(true) => {
                 let says = format!("the ZFS pool of {name} holds data that is damaged for good");
                 let bears = Bears::AtRisk(Mend::Damaged(hop.clone()));
-                found.push((Passage::Unknown, evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says)));
+                found.push((
+                    Passage::Unknown,
+                    evidence(ask, hop, &mount::ZFS_DAMAGED, bears, says),
+                ));
             }
             // A capture of before lacks it, as a host without the program does.
             None if is_because(ask, hop, &mount::ZFS_DAMAGED, Why::NotCollected) => {}
-            None => found.extend(unknown(ask, hop, &mount::ZFS_DAMAGED, "whether its data is damaged")),
+            None => found.extend(unknown(
+                ask,
+                hop,
+                &mount::ZFS_DAMAGED,
+                "whether its data is damaged",
+            )),
         }
         if ask.value(hop, &mount::ZFS_DEVICES).is_none() {
-            found.extend(unknown(ask, hop, &mount::ZFS_DEVICES, "which devices it is on"));
+            found.extend(unknown(
+                ask,
+                hop,
+                &mount::ZFS_DEVICES,
+                "which devices it is on",
+            ));
         }
         found
     }
@@ -62,13 +84,21 @@ mod pool {
     }
 
     /// Evidence that something is unknown; none without the program, where nobody can ask.
-    fn unknown<T: FactValue>(ask: &mut Ask, hop: &Subject, key: &Key<T>, what: &str) -> Option<Hop> {
+    fn unknown<T: FactValue>(
+        ask: &mut Ask,
+        hop: &Subject,
+        key: &Key<T>,
+        what: &str,
+    ) -> Option<Hop> {
         if is_because(ask, hop, key, Why::Absent) {
             return None;
         }
         ask.miss(hop, key, None);
         let says = format!("{} is ZFS, and {what} is unknown", hop.name());
-        Some((Passage::Unknown, evidence(ask, hop, key, Bears::Unproven, says)))
+        Some((
+            Passage::Unknown,
+            evidence(ask, hop, key, Bears::Unproven, says),
+        ))
     }
 }
 mod file_system;
@@ -76,9 +106,10 @@ mod own_state;
 mod mapping {
     //! A mapped device: whether its targets work, by their status, which only root can read.
     //!
-    //! A target that has failed has lost what it acknowledged. One that takes no writes acknowledges none, so nothing is
-    //! acknowledged falsely; what was before is unproven. Copies and paths of which one still serves are left to
-    //! [`super::super::redundancy`], except that parity that lacks a disk needs no second fault, as in [`super::array`].
+    //! A target that has failed has lost what it acknowledged. One that takes no writes
+    //! acknowledges none, so nothing is acknowledged falsely; what was before is unproven. Copies
+    //! and paths of which one still serves are left to [`super::super::redundancy`], except that
+    //! parity that lacks a disk needs no second fault, as in [`super::array`].
 
     use super::{Hop, evidence, own_state};
     use crate::durability::ask::Ask;
@@ -87,7 +118,8 @@ mod mapping {
     use crate::facts::catalog::device::{self, DeviceKind, MappingState};
     use crate::facts::{Reading, Subject, Why};
 
-    /// Judges the state of a device of device-mapper; nothing where it works, or where its kind has no state.
+    /// Judges the state of a device of device-mapper; nothing where it works, or where its kind has
+    /// no state.
     pub fn mapping(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
         if !own_state::may_fail(ask.facts, hop, kind) {
             return None;
@@ -95,12 +127,21 @@ mod mapping {
         let name = hop.name();
         let Some(state) = ask.value(hop, &device::DM_STATE) else {
             // Without the program nobody can ask.
-            if matches!(ask.facts.get(hop, &device::DM_STATE), Reading::Unknown { why: Why::Absent, .. }) {
+            if matches!(
+                ask.facts.get(hop, &device::DM_STATE),
+                Reading::Unknown {
+                    why: Why::Absent,
+                    ..
+                }
+            ) {
                 return None;
             }
             ask.miss(hop, &device::DM_STATE, None);
             let says = format!("it is unknown whether the targets of {name} work");
-            return Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Bears::Unproven, says)));
+            return Some((
+                Passage::Unknown,
+                evidence(ask, hop, &device::KIND, Bears::Unproven, says),
+            ));
         };
         let (passage, bears, says) = match state {
             MappingState::Fine
@@ -118,13 +159,13 @@ mod mapping {
             ),
             MappingState::Full => stopped(format!("{name} is full, so writes wait or fail")),
             MappingState::ReadOnly => stopped(format!("{name} takes no writes (read only)")),
-            MappingState::NeedsCheck => {
-                stopped(format!("the metadata of {name} needs a check, and it takes no writes until then"))
-            }
+            MappingState::NeedsCheck => stopped(format!(
+                "the metadata of {name} needs a check, and it takes no writes until then"
+            )),
             MappingState::NoPath => stopped(format!("none of the paths of {name} works")),
-            MappingState::Error => {
-                stopped(format!("{name} has met an error, so what it holds may be damaged"))
-            }
+            MappingState::Error => stopped(format!(
+                "{name} has met an error, so what it holds may be damaged"
+            )),
             MappingState::Lost => (
                 Passage::Unknown,
                 Bears::AtRisk(Mend::Repair(hop.clone())),

@@ -1,7 +1,8 @@
-//! Caps: the best verdict that a rule allows, such as for a release that is known to lose flushed data. They only lower.
+//! Caps: the best verdict that a rule allows, such as for a release that is known to lose flushed
+//! data. They only lower.
 //!
-//! The rules are evaluated elsewhere, before the layers are joined; here a rule that applies is one more piece of
-//! evidence about its subject.
+//! The rules are evaluated elsewhere, before the layers are joined; here a rule that applies is one
+//! more piece of evidence about its subject.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,8 +46,8 @@ impl Caps {
         all
     }
 
-    /// The evidence of the rules that apply to a subject. Every fact that they asked for counts as asked, so that an
-    /// assumption which lifts a cap is known.
+    /// The evidence of the rules that apply to a subject. Every fact that they asked for counts as
+    /// asked, so that an assumption which lifts a cap is known.
     pub fn evidence(&self, ask: &mut Ask, subject: &Subject) -> Vec<Evidence> {
         let mut found = Vec::new();
         for cap in self.of(subject) {
@@ -59,13 +60,20 @@ impl Caps {
                 let says = format!(
                     "the {name} could not be read, so a known fault that loses flushed data is not ruled out"
                 );
-                found.push(Evidence::new(Layer::Rule, subject, Bears::Unproven, says, String::new()));
+                found.push(Evidence::new(
+                    Layer::Rule,
+                    subject,
+                    Bears::Unproven,
+                    says,
+                    String::new(),
+                ));
             }
             if cap.applies == Truth::True {
                 let bears = match (cap.standing, &cap.remedy) {
-                    (Standing::AtRisk, Some((here, text))) => {
-                        Bears::AtRisk(Mend::Rule { here: *here, text: text.clone() })
-                    }
+                    (Standing::AtRisk, Some((here, text))) => Bears::AtRisk(Mend::Rule {
+                        here: *here,
+                        text: text.clone(),
+                    }),
                     (Standing::AtRisk, None)
                     | (
                         Standing::Contradictory
@@ -76,7 +84,13 @@ impl Caps {
                     ) => Bears::Unproven,
                 };
                 let source = format!("rule {}", cap.rule);
-                found.push(Evidence::new(Layer::Rule, subject, bears, cap.reason.clone(), source));
+                found.push(Evidence::new(
+                    Layer::Rule,
+                    subject,
+                    bears,
+                    cap.reason.clone(),
+                    source,
+                ));
             }
         }
         found
@@ -89,11 +103,24 @@ impl Caps {
         standing: Standing,
     ) -> Vec<UndecidedCap> {
         let open = |cap: &&Cap| cap.applies == Truth::Unknown && cap.standing < standing;
-        let caps = subjects.into_iter().flat_map(|subject| self.of(subject)).filter(open);
+        let caps = subjects
+            .into_iter()
+            .flat_map(|subject| self.of(subject))
+            .filter(open);
         let mut found: Vec<UndecidedCap> = Vec::new();
-        for Cap { rule, standing, reason, .. } in caps {
+        for Cap {
+            rule,
+            standing,
+            reason,
+            ..
+        } in caps
+        {
             if found.iter().all(|other| other.rule != *rule) {
-                found.push(UndecidedCap { rule: rule.clone(), caps: *standing, question: reason.clone() });
+                found.push(UndecidedCap {
+                    rule: rule.clone(),
+                    caps: *standing,
+                    question: reason.clone(),
+                });
             }
         }
         found
@@ -101,8 +128,11 @@ impl Caps {
 
     /// How many rules were evaluated on these subjects.
     pub fn checked<'a>(&self, subjects: impl IntoIterator<Item = &'a Subject>) -> usize {
-        let rules: BTreeSet<&str> =
-            subjects.into_iter().flat_map(|subject| self.of(subject)).map(|cap| &*cap.rule).collect();
+        let rules: BTreeSet<&str> = subjects
+            .into_iter()
+            .flat_map(|subject| self.of(subject))
+            .map(|cap| &*cap.rule)
+            .collect();
         rules.len()
     }
 

@@ -1,8 +1,10 @@
-//! The claim of a hardware RAID controller: policy, policy in force, battery, and the caches of the member disks.
+//! The claim of a hardware RAID controller: policy, policy in force, battery, and the caches of the
+//! member disks.
 //!
-//! It judges the volume behind a controller from `controller.*` facts alone. Flush counters prove nothing here.
-//! megaraid_sas completes SYNCHRONIZE CACHE for logical drives by itself unless the firmware announces support
-//! (drivers/scsi/megaraid/megaraid_sas_base.c), so a rising counter can end in the driver.
+//! It judges the volume behind a controller from `controller.*` facts alone. Flush counters prove
+//! nothing here. megaraid_sas completes SYNCHRONIZE CACHE for logical drives by itself unless the
+//! firmware announces support (drivers/scsi/megaraid/megaraid_sas_base.c), so a rising counter can
+//! end in the driver.
 
 use super::ask::Ask;
 use super::claim::Cache;
@@ -27,14 +29,16 @@ pub fn is_behind_one(ask: &mut Ask, disk: &Subject, transport: Option<Transport>
     transport.is_some_and(Transport::is_raid) || by_driver
 }
 
-/// Whether its controller only passes the disk on (JBOD, HBA mode), as its tool and the disk's address agree. The
-/// controller's cache is then not in front of it, and its own governs.
+/// Whether its controller only passes the disk on (JBOD, HBA mode), as its tool and the disk's
+/// address agree. The controller's cache is then not in front of it, and its own governs.
 pub fn is_passed_on(ask: &mut Ask, disk: &Subject) -> bool {
-    ask.value(disk, &controller::VOLUME).is_some_and(|volume| volume == "none")
+    ask.value(disk, &controller::VOLUME)
+        .is_some_and(|volume| volume == "none")
 }
 
-/// Evidence that flushes may not reach a disk that is passed on. megaraid_sas answered them itself, for any attached
-/// disk, before commit 5765c5b8b3a8 (*Send SYNCHRONIZE_CACHE for non-raid to firmware*, Linux 4.9).
+/// Evidence that flushes may not reach a disk that is passed on. megaraid_sas answered them itself,
+/// for any attached disk, before commit 5765c5b8b3a8 (*Send SYNCHRONIZE_CACHE for non-raid to
+/// firmware*, Linux 4.9).
 pub fn swallows(ask: &mut Ask, disk: &Subject) -> Option<Evidence> {
     if ask.value(disk, &device::DRIVER).as_deref() != Some("megaraid_sas") {
         return None;
@@ -43,7 +47,10 @@ pub fn swallows(ask: &mut Ask, disk: &Subject) -> Option<Evidence> {
     let passes = running
         .zip(Version::parse("4.9"))
         .map_or(Truth::Unknown, |(running, since)| running.at_least(&since));
-    let (bears, source) = (Bears::Unproven, ask.origin(&Subject::host(), &kernel::VERSION));
+    let (bears, source) = (
+        Bears::Unproven,
+        ask.origin(&Subject::host(), &kernel::VERSION),
+    );
     let says = format!(
         "megaraid_sas before Linux 4.9 acknowledges the flushes of {} without sending them",
         disk.name()
@@ -72,7 +79,9 @@ enum Power {
 fn power(battery: Battery) -> Power {
     match battery {
         Battery::Healthy => Power::Sound,
-        Battery::Charging | Battery::Learning | Battery::Degraded | Battery::Unreadable => Power::Doubtful,
+        Battery::Charging | Battery::Learning | Battery::Degraded | Battery::Unreadable => {
+            Power::Doubtful
+        }
         Battery::Failed | Battery::Absent => Power::Gone,
     }
 }
@@ -83,7 +92,11 @@ fn passing(battery: Option<Battery>) -> Option<&'static str> {
         Some(Battery::Learning) => Some("its battery is in a learn cycle"),
         Some(Battery::Charging) => Some("its battery is charging"),
         Some(
-            Battery::Healthy | Battery::Degraded | Battery::Failed | Battery::Absent | Battery::Unreadable,
+            Battery::Healthy
+            | Battery::Degraded
+            | Battery::Failed
+            | Battery::Absent
+            | Battery::Unreadable,
         )
         | None => None,
     }
@@ -110,13 +123,15 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
     let (guarded, unguarded) = match (policy, on_failure) {
         (Some(Policy::WriteBack), Some(OnFailure::WriteThrough)) => (true, false),
         (Some(Policy::WriteBack), Some(OnFailure::Stays))
-        | (Some(Policy::AlwaysWriteBack), Some(OnFailure::Stays | OnFailure::WriteThrough) | None) => {
-            (false, true)
-        }
+        | (
+            Some(Policy::AlwaysWriteBack),
+            Some(OnFailure::Stays | OnFailure::WriteThrough) | None,
+        ) => (false, true),
         (Some(Policy::WriteBack), None)
-        | (Some(Policy::WriteThrough) | None, Some(OnFailure::Stays | OnFailure::WriteThrough) | None) => {
-            (false, false)
-        }
+        | (
+            Some(Policy::WriteThrough) | None,
+            Some(OnFailure::Stays | OnFailure::WriteThrough) | None,
+        ) => (false, false),
     };
     let (holds, writes_through) = match in_force {
         Some(WriteMode::WriteBack) => (true, false),
@@ -199,6 +214,12 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
         ask.origin(disk, &controller::POLICY_IN_FORCE),
         ask.origin(disk, &controller::DISK_CACHE),
     ];
-    let source = sources.into_iter().find(|source| !source.is_empty()).unwrap_or_default();
-    (cache, Evidence::new(Layer::Claim, disk, bears, says, source))
+    let source = sources
+        .into_iter()
+        .find(|source| !source.is_empty())
+        .unwrap_or_default();
+    (
+        cache,
+        Evidence::new(Layer::Claim, disk, bears, says, source),
+    )
 }

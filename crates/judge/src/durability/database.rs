@@ -1,8 +1,8 @@
 //! The database layer: whether the server flushes before it reports a commit.
 //!
-//! It judges the servers on a target; the meaning of their settings is in one file per server. Without a server there
-//! is no evidence, and the verdict holds for any database that flushes. A preloaded library can turn fsync into a no-op
-//! without any setting.
+//! It judges the servers on a target; the meaning of their settings is in one file per server.
+//! Without a server there is no evidence, and the verdict holds for any database that flushes. A
+//! preloaded library can turn fsync into a no-op without any setting.
 
 mod sayer {
     //! What is said of a server while its settings are judged: evidence, and sessions that deviate.
@@ -23,8 +23,14 @@ mod sayer {
     impl Exceptions {
         /// No exceptions, as where no server has files here.
         pub fn none() -> Self {
-            let source = Source::Derived { of: Vec::new(), assumed: false };
-            Self { says: Vec::new(), lose: Reading::known(Vec::new(), source) }
+            let source = Source::Derived {
+                of: Vec::new(),
+                assumed: false,
+            };
+            Self {
+                says: Vec::new(),
+                lose: Reading::known(Vec::new(), source),
+            }
         }
 
         /// Merged with those of another server here; an unknown one makes all unknown.
@@ -34,7 +40,9 @@ mod sayer {
                 (Reading::Known { value: ours, .. }, Reading::Known { value, source }) => {
                     Reading::known([ours, value].concat(), source)
                 }
-                (unknown @ Reading::Unknown { .. }, _) | (_, unknown @ Reading::Unknown { .. }) => unknown,
+                (unknown @ Reading::Unknown { .. }, _) | (_, unknown @ Reading::Unknown { .. }) => {
+                    unknown
+                }
             };
         }
     }
@@ -43,35 +51,52 @@ mod sayer {
     pub struct Sayer {
         pub evidence: Vec<Evidence>,
         pub exceptions: Exceptions,
-        /// The fate of commits when this host is lost, in a sentence; empty where nothing is promised.
+        /// The fate of commits when this host is lost, in a sentence; empty where nothing is
+        /// promised.
         pub host_loss: String,
     }
 
     impl Sayer {
         /// Adds the judgement of a fact of the cluster.
-        pub fn say<T>(&mut self, ask: &Ask, cluster: &Subject, key: &Key<T>, bears: Bears, says: String) {
+        pub fn say<T>(
+            &mut self,
+            ask: &Ask,
+            cluster: &Subject,
+            key: &Key<T>,
+            bears: Bears,
+            says: String,
+        ) {
             let source = ask.origin(cluster, key);
-            self.evidence.push(Evidence::new(Layer::Database, cluster, bears, says, source));
+            self.evidence
+                .push(Evidence::new(Layer::Database, cluster, bears, says, source));
         }
     }
 
     /// Judges whether a preloaded library turns flushes into no-ops.
     pub fn preloaded(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) -> bool {
-        let Database { fsync_disabled_by: preload, running, .. } = ask.facts.database(cluster);
+        let Database {
+            fsync_disabled_by: preload,
+            running,
+            ..
+        } = ask.facts.database(cluster);
         let running = ask.value(cluster, running);
         match ask.value(cluster, preload).as_deref() {
             Some("" | "none") => false,
             Some(library) => {
                 let says = format!("{library}, preloaded into {name}, disables its flushes");
-                let mend = Mend::Unload { library: library.to_owned(), server: cluster.clone() };
+                let mend = Mend::Unload {
+                    library: library.to_owned(),
+                    server: cluster.clone(),
+                };
                 sayer.say(ask, cluster, preload, Bears::AtRisk(mend), says);
                 true
             }
             None if running == Some(false) => false,
             None => {
                 ask.miss(cluster, preload, None);
-                let says =
-                    format!("it is unknown whether a preloaded library disables the flushes of {name}");
+                let says = format!(
+                    "it is unknown whether a preloaded library disables the flushes of {name}"
+                );
                 sayer.say(ask, cluster, preload, Bears::Unproven, says);
                 false
             }
@@ -80,12 +105,13 @@ mod sayer {
 }
 mod sessions;
 mod torn {
-    //! Pages that a power failure tears. A server that overwrites a page without keeping a copy cannot repair a
-    //! half-written page, and everything committed into that page is lost.
+    //! Pages that a power failure tears. A server that overwrites a page without keeping a copy
+    //! cannot repair a half-written page, and everything committed into that page is lost.
     //!
-    //! The copy is unnecessary on a file system that writes pages atomically, and there is one: ZFS with records as large as
-    //! a page. Neither a battery, nor a disk's atomic write size, nor data=journal suffices. Where every link of a provider's
-    //! documented chain holds ([`crate::durability::page`]), its word stands for the copy, and that proves nothing.
+    //! The copy is unnecessary on a file system that writes pages atomically, and there is one: ZFS
+    //! with records as large as a page. Neither a battery, nor a disk's atomic write size, nor
+    //! data=journal suffices. Where every link of a provider's documented chain holds
+    //! ([`crate::durability::page`]), its word stands for the copy, and that proves nothing.
 
     use super::sayer::Sayer;
     use crate::durability::Bears::{AtRisk, Durable, Unproven};
@@ -107,11 +133,12 @@ mod torn {
         pub mend: Mend,
     }
 
-    /// Whether pages lie on a target that a power failure can tear permanently; true also where the contents of the target
-    /// are unknown.
+    /// Whether pages lie on a target that a power failure can tear permanently; true also where the
+    /// contents of the target are unknown.
     pub fn may_tear(ask: &mut Ask, of: &Subject) -> bool {
         let holds = |role: &Role| matches!(role, Role::Data | Role::Tablespace | Role::Undo);
-        ask.value(of, &target::ROLES).is_none_or(|roles| roles.iter().any(holds))
+        ask.value(of, &target::ROLES)
+            .is_none_or(|roles| roles.iter().any(holds))
     }
 
     /// Judges the setting for the pages on a target.
@@ -125,26 +152,35 @@ mod torn {
         if copies.kept == Some(true) || !may_tear(ask, of) {
             return;
         }
-        let Copies { key, reads, mend, .. } = copies;
+        let Copies {
+            key, reads, mend, ..
+        } = copies;
         if copies.kept.is_none() {
             ask.miss(cluster, key, None);
-            let says = format!("it is unknown whether a torn page can be repaired ({})", key.name());
+            let says = format!(
+                "it is unknown whether a torn page can be repaired ({})",
+                key.name()
+            );
             return sayer.say(ask, cluster, key, Unproven, says);
         }
         let lost = format!("a page torn by a power failure cannot be repaired ({reads})");
         let (bears, says) = match page::judge(ask, of, cluster) {
-            PageFate::Whole => {
-                (Durable, format!("ZFS writes pages atomically here, so none can be torn ({reads})"))
-            }
+            PageFate::Whole => (
+                Durable,
+                format!("ZFS writes pages atomically here, so none can be torn ({reads})"),
+            ),
             PageFate::Unread(says, _) => (Unproven, format!("{lost}, and {says}")),
             PageFate::Chain(chain) => match chain.holds() {
                 Truth::True => (
                     Unproven,
-                    format!("only Amazon's documentation says that no page can be torn here ({reads})"),
+                    format!(
+                        "only Amazon's documentation says that no page can be torn here ({reads})"
+                    ),
                 ),
-                Truth::Unknown | Truth::False => {
-                    (AtRisk(mend.clone()), format!("{lost}, and what was committed into it is gone"))
-                }
+                Truth::Unknown | Truth::False => (
+                    AtRisk(mend.clone()),
+                    format!("{lost}, and what was committed into it is gone"),
+                ),
             },
         };
         sayer.say(ask, cluster, key, bears, says);
@@ -152,8 +188,8 @@ mod torn {
 }
 mod mysql;
 mod postgres {
-    //! PostgreSQL: fsync, synchronous_commit and full_page_writes (PostgreSQL manual, *Reliability and the Write-Ahead Log*
-    //! and *Write Ahead Log* settings).
+    //! PostgreSQL: fsync, synchronous_commit and full_page_writes (PostgreSQL manual, *Reliability
+    //! and the Write-Ahead Log* and *Write Ahead Log* settings).
 
     use super::sayer::{Sayer, preloaded};
     use super::sessions;
@@ -195,11 +231,14 @@ mod postgres {
                 | SynchronousCommit::RemoteApply),
             ) => (
                 Durable,
-                format!("PostgreSQL reports a commit after its flush (synchronous_commit is {value})"),
+                format!(
+                    "PostgreSQL reports a commit after its flush (synchronous_commit is {value})"
+                ),
             ),
             None => (
                 Unproven,
-                "it is unknown whether PostgreSQL waits for the flush (synchronous_commit)".to_owned(),
+                "it is unknown whether PostgreSQL waits for the flush (synchronous_commit)"
+                    .to_owned(),
             ),
         };
         sayer.say(ask, cluster, &postgres::SYNCHRONOUS_COMMIT, bears, says);
@@ -218,12 +257,15 @@ mod postgres {
         preloaded(ask, cluster, "PostgreSQL", sayer) || fsync == Some(false)
     }
 
-    /// The commits that a crash loses where none waits for its flush (PostgreSQL manual, *Asynchronous Commit*). A server
-    /// that runs and did not report the delay may have another one than the default.
+    /// The commits that a crash loses where none waits for its flush (PostgreSQL manual,
+    /// *Asynchronous Commit*). A server that runs and did not report the delay may have another one
+    /// than the default.
     fn unflushed_commits(ask: &mut Ask, cluster: &Subject) -> String {
         let key = &postgres::WAL_WRITER_DELAY;
-        let is_default =
-            matches!(ask.facts.reading(cluster, key.id()).source(), Some(Source::Default { .. }));
+        let is_default = matches!(
+            ask.facts.reading(cluster, key.id()).source(),
+            Some(Source::Default { .. })
+        );
         let is_guess = is_default && ask.value(cluster, &postgres::RUNNING) == Some(true);
         match ask.value(cluster, key).filter(|_| !is_guess) {
             Some(delay) => {
@@ -238,7 +280,11 @@ mod postgres {
 
     /// The remedy of a setting that should be on.
     fn on(cluster: &Subject, setting: &'static str) -> Mend {
-        Mend::Set { setting, value: "on", server: cluster.clone() }
+        Mend::Set {
+            setting,
+            value: "on",
+            server: cluster.clone(),
+        }
     }
 }
 
@@ -280,11 +326,24 @@ pub struct ClusterJudgement {
 
 /// Judges the settings of a cluster for a target.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> ClusterJudgement {
-    let mut sayer = Sayer { evidence: Vec::new(), exceptions: Exceptions::none(), host_loss: String::new() };
+    let mut sayer = Sayer {
+        evidence: Vec::new(),
+        exceptions: Exceptions::none(),
+        host_loss: String::new(),
+    };
     let off = match ask.facts.area_of(cluster) {
         Some(Area::Mysql) => mysql::judge(ask, of, cluster, &mut sayer),
         Some(Area::Pg) | None => postgres::judge(ask, of, cluster, &mut sayer),
     };
-    let Sayer { evidence, exceptions, host_loss } = sayer;
-    ClusterJudgement { off, evidence, exceptions, host_loss }
+    let Sayer {
+        evidence,
+        exceptions,
+        host_loss,
+    } = sayer;
+    ClusterJudgement {
+        off,
+        evidence,
+        exceptions,
+        host_loss,
+    }
 }

@@ -1,7 +1,8 @@
-//! Draws up the flush path of a target from its judged ways: one hop for each layer, each with its fate.
+//! Draws up the flush path of a target from its judged ways: one hop for each layer, each with its
+//! fate.
 //!
-//! Nothing is judged anew: a fate is what the evidence of [`super::join`] says about one place. Words for a hop are left to
-//! the report.
+//! Nothing is judged anew: a fate is what the evidence of [`super::join`] says about one place.
+//! Words for a hop are left to the report.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,11 @@ pub struct JudgedHop {
 impl JudgedHop {
     /// A place of which nothing is said yet.
     pub fn at(subject: &Subject) -> Self {
-        Self { subject: subject.clone(), passages: Vec::new(), evidence: Vec::new() }
+        Self {
+            subject: subject.clone(),
+            passages: Vec::new(),
+            evidence: Vec::new(),
+        }
     }
 }
 
@@ -69,11 +74,23 @@ struct PathPlace<'a> {
 
 /// The flush path, from the commit down.
 pub fn flush_path(judged: &Judged<'_>) -> Vec<FlushHop> {
-    let Judged { facts, servers, disks, measured, .. } = *judged;
+    let Judged {
+        facts,
+        servers,
+        disks,
+        measured,
+        ..
+    } = *judged;
     let mut hops = vec![bare(HopKind::Commit, "commit", Fate::NotJudged, 0)];
     for (subject, off, evidence) in servers {
-        let kind = facts.value(subject, &cluster::KIND).map_or("server", ServerKind::name);
-        let passage = if *off { Passage::Dropped(Suppressor::ServerSetting) } else { Passage::Sent };
+        let kind = facts
+            .value(subject, &cluster::KIND)
+            .map_or("server", ServerKind::name);
+        let passage = if *off {
+            Passage::Dropped(Suppressor::ServerSetting)
+        } else {
+            Passage::Sent
+        };
         let evidence: Vec<&Evidence> = evidence.iter().collect();
         let fate = on_the_way(worst(&evidence), passage, false);
         hops.push(FlushHop {
@@ -92,14 +109,19 @@ pub fn flush_path(judged: &Judged<'_>) -> Vec<FlushHop> {
     for (subject, mut node) in nodes {
         let leaf = disks.get(&subject);
         if node.is_end {
-            node.evidence.extend(overall.iter().filter(|says| !says.standing.is_durable()));
+            node.evidence
+                .extend(overall.iter().filter(|says| !says.standing.is_durable()));
         }
         let hop = place(facts, &subject, &node, leaf);
         below.push((subject, hop));
     }
     below.sort_by_key(|(_, hop)| hop.rank);
-    let volumes = below.iter().filter(|(disk, _)| disks.get(disk).is_some_and(|leaf| leaf.is_volume));
-    let members: Vec<FlushHop> = volumes.filter_map(|(disk, _)| members(facts, disk, lowest + 1)).collect();
+    let volumes = below
+        .iter()
+        .filter(|(disk, _)| disks.get(disk).is_some_and(|leaf| leaf.is_volume));
+    let members: Vec<FlushHop> = volumes
+        .filter_map(|(disk, _)| members(facts, disk, lowest + 1))
+        .collect();
     hops.extend(alike(facts, below));
     hops.extend(merge(members));
     let next = hops.iter().map(|hop| hop.rank).max().unwrap_or_default() + 1;
@@ -110,8 +132,16 @@ pub fn flush_path(judged: &Judged<'_>) -> Vec<FlushHop> {
             Unseen::Hypervisor => "hypervisor",
             Unseen::Vantage => "virtual machine",
         };
-        let arrival = if is_dropped { Flush::Suppressed } else { Flush::Unknown };
-        FlushHop { rank: next, arrival, ..bare(HopKind::Beyond, name, Fate::Unseen, 0) }
+        let arrival = if is_dropped {
+            Flush::Suppressed
+        } else {
+            Flush::Unknown
+        };
+        FlushHop {
+            rank: next,
+            arrival,
+            ..bare(HopKind::Beyond, name, Fate::Unseen, 0)
+        }
     }));
     name_the_loss(&mut hops);
     hops
@@ -122,10 +152,15 @@ fn nodes<'a>(judged: &Judged<'a>) -> BTreeMap<Subject, PathPlace<'a>> {
     let mut nodes: BTreeMap<Subject, PathPlace<'a>> = BTreeMap::new();
     let off = judged.servers.iter().any(|(_, off, _)| *off);
     for way in judged.ways {
-        let mut flush = if off { Passage::Dropped(Suppressor::ServerSetting) } else { Passage::Sent };
+        let mut flush = if off {
+            Passage::Dropped(Suppressor::ServerSetting)
+        } else {
+            Passage::Sent
+        };
         let last = way.len().saturating_sub(1);
-        let shown =
-            |(at, hop): &(usize, &JudgedHop)| *at == last || !is_passed_over(judged.facts, &hop.subject);
+        let shown = |(at, hop): &(usize, &JudgedHop)| {
+            *at == last || !is_passed_over(judged.facts, &hop.subject)
+        };
         for (place, (at, hop)) in way.iter().enumerate().filter(shown).enumerate() {
             let is_end = at == last || judged.disks.contains_key(&hop.subject);
             let rank = match hop.subject.scope() {
@@ -149,15 +184,17 @@ fn nodes<'a>(judged: &Judged<'a>) -> BTreeMap<Subject, PathPlace<'a>> {
             flush = if judged.merged {
                 flush
             } else {
-                hop.passages.iter().fold(flush, |flush, at| beyond(flush, *at))
+                hop.passages
+                    .iter()
+                    .fold(flush, |flush, at| beyond(flush, *at))
             };
         }
     }
     nodes
 }
 
-/// What is no hop of its own: the target, which is a directory of its file system, and partitions, which use the queue of
-/// their disk.
+/// What is no hop of its own: the target, which is a directory of its file system, and partitions,
+/// which use the queue of their disk.
 fn is_passed_over(facts: &FactSet, subject: &Subject) -> bool {
     match subject.scope() {
         Scope::Device => match facts.value(subject, &device::KIND) {
@@ -189,10 +226,19 @@ fn is_passed_over(facts: &FactSet, subject: &Subject) -> bool {
 /// What becomes of a flush beyond a hop that does this with it.
 fn beyond(flush: Passage, here: Passage) -> Passage {
     let worse = flush.min(here);
-    if worse < Passage::Sent { worse } else { flush.max(here) }
+    if worse < Passage::Sent {
+        worse
+    } else {
+        flush.max(here)
+    }
 }
 
-fn place(facts: &FactSet, subject: &Subject, node: &PathPlace<'_>, leaf: Option<&Leaf>) -> FlushHop {
+fn place(
+    facts: &FactSet,
+    subject: &Subject,
+    node: &PathPlace<'_>,
+    leaf: Option<&Leaf>,
+) -> FlushHop {
     let passage = node.passages.iter().min().copied().unwrap_or(Passage::Sent);
     let is_below_drop = node.arrival.flush().is_suppressed();
     let (kind, fate) = if let Some(leaf) = leaf {
@@ -200,13 +246,17 @@ fn place(facts: &FactSet, subject: &Subject, node: &PathPlace<'_>, leaf: Option<
     } else {
         let is_device = subject.scope() == Scope::Device;
         let keeps = is_below_drop && is_device && belief::plain(facts, subject) == Truth::False;
-        let kind = if is_device { HopKind::Layer } else { HopKind::FileSystem };
+        let kind = if is_device {
+            HopKind::Layer
+        } else {
+            HopKind::FileSystem
+        };
         (kind, on_the_way(worst(&node.evidence), passage, keeps))
     };
     let name = match kind {
-        HopKind::FileSystem => {
-            facts.value(subject, &mount::FSTYPE).unwrap_or_else(|| "file system".to_owned())
-        }
+        HopKind::FileSystem => facts
+            .value(subject, &mount::FSTYPE)
+            .unwrap_or_else(|| "file system".to_owned()),
         HopKind::Commit
         | HopKind::Server
         | HopKind::Layer
@@ -221,8 +271,8 @@ fn place(facts: &FactSet, subject: &Subject, node: &PathPlace<'_>, leaf: Option<
     }
 }
 
-/// The fate of a flush at a server, a file system or a layer. One that keeps data of its own, and that no flush reaches,
-/// loses it.
+/// The fate of a flush at a server, a file system or a layer. One that keeps data of its own, and
+/// that no flush reaches, loses it.
 fn on_the_way(standing: Standing, passage: Passage, keeps_unflushed: bool) -> Fate {
     match standing {
         Standing::Contradictory => Fate::Disagrees,
@@ -251,7 +301,10 @@ fn on_the_way(standing: Standing, passage: Passage, keeps_unflushed: bool) -> Fa
 /// The fate of a flush at a disk. Without flushes its cache decides.
 fn at_disk(leaf: &Leaf, is_below_drop: bool, evidence: &[&Evidence]) -> Fate {
     // The disk claims one thing, and what was measured shows another.
-    if evidence.iter().any(|says| says.layer.is_measurement() && says.mend.is_some()) {
+    if evidence
+        .iter()
+        .any(|says| says.layer.is_measurement() && says.mend.is_some())
+    {
         return Fate::Disagrees;
     }
     match worst(evidence) {
@@ -284,7 +337,11 @@ fn members(facts: &FactSet, disk: &Subject, rank: usize) -> Option<FlushHop> {
     let rank = u32::try_from(rank).unwrap_or(u32::MAX);
     let arrival = Flush::NotNeeded;
     let hop = bare(HopKind::Members, "disks behind it", fate, rank);
-    Some(FlushHop { subjects: vec![disk.clone()], arrival, ..hop })
+    Some(FlushHop {
+        subjects: vec![disk.clone()],
+        arrival,
+        ..hop
+    })
 }
 
 /// Hops of one rank that are of one kind and have the same fate, as one.
@@ -292,8 +349,9 @@ fn alike(facts: &FactSet, hops: Vec<(Subject, FlushHop)>) -> Vec<FlushHop> {
     let mut groups: Vec<(Option<DeviceKind>, FlushHop)> = Vec::new();
     for (subject, hop) in hops {
         let kind = facts.value(&subject, &device::KIND);
-        let is_like =
-            |(of, other): &&mut (Option<DeviceKind>, FlushHop)| *of == kind && are_alike(other, &hop);
+        let is_like = |(of, other): &&mut (Option<DeviceKind>, FlushHop)| {
+            *of == kind && are_alike(other, &hop)
+        };
         match groups.iter_mut().rev().find(is_like) {
             Some((_, first)) => first.subjects.extend(hop.subjects),
             None => groups.push((kind, hop)),
@@ -336,7 +394,12 @@ fn named(mut hop: FlushHop) -> FlushHop {
     if count < 2 {
         return hop;
     }
-    let all = hop.subjects.iter().map(Subject::name).collect::<Vec<_>>().join(" ");
+    let all = hop
+        .subjects
+        .iter()
+        .map(Subject::name)
+        .collect::<Vec<_>>()
+        .join(" ");
     let one = &hop.name;
     let counted = match hop.kind {
         HopKind::FileSystem => format!("{count} × {one}"),
@@ -347,13 +410,18 @@ fn named(mut hop: FlushHop) -> FlushHop {
     };
     let is_short = match hop.kind {
         HopKind::Layer | HopKind::Disk => all.chars().count() <= NAMES,
-        HopKind::Commit | HopKind::Server | HopKind::FileSystem | HopKind::Members | HopKind::Beyond => false,
+        HopKind::Commit
+        | HopKind::Server
+        | HopKind::FileSystem
+        | HopKind::Members
+        | HopKind::Beyond => false,
     };
     hop.name = if is_short { all } else { counted };
     hop
 }
 
-/// Where a flush is dropped and nothing below holds data back, what waits for it in memory is lost at that very place.
+/// Where a flush is dropped and nothing below holds data back, what waits for it in memory is lost
+/// at that very place.
 fn name_the_loss(hops: &mut [FlushHop]) {
     if hops.iter().any(|hop| hop.fate.loses()) {
         return;
@@ -366,7 +434,11 @@ fn name_the_loss(hops: &mut [FlushHop]) {
 
 /// The worst that is said; *durable* where nothing is.
 fn worst(evidence: &[&Evidence]) -> Standing {
-    evidence.iter().map(|says| says.standing).min().unwrap_or(Standing::Durable)
+    evidence
+        .iter()
+        .map(|says| says.standing)
+        .min()
+        .unwrap_or(Standing::Durable)
 }
 
 fn told(
@@ -380,10 +452,21 @@ fn told(
     let standing = worst(evidence);
     let decides = |says: &&&Evidence| says.standing == standing;
     // What a disk says of its cache tells more than what its queue does.
-    let of_claim = evidence.iter().filter(decides).find(|says| says.layer.is_claim());
+    let of_claim = evidence
+        .iter()
+        .filter(decides)
+        .find(|says| says.layer.is_claim());
     let decides = of_claim.or_else(|| evidence.iter().find(decides));
-    let (because, source) = decides.map(|says| (says.says.clone(), says.source.clone())).unwrap_or_default();
-    FlushHop { because, source, standing, arrival: arrival.flush(), ..bare(kind, name, fate, rank) }
+    let (because, source) = decides
+        .map(|says| (says.says.clone(), says.source.clone()))
+        .unwrap_or_default();
+    FlushHop {
+        because,
+        source,
+        standing,
+        arrival: arrival.flush(),
+        ..bare(kind, name, fate, rank)
+    }
 }
 
 fn bare(kind: HopKind, name: &str, fate: Fate, rank: u32) -> FlushHop {

@@ -1,8 +1,8 @@
-//! The flush path as a value: the way of a commit from the server down to the disks, hop by hop, with the fate of its
-//! flush at each.
+//! The flush path as a value: the way of a commit from the server down to the disks, hop by hop,
+//! with the fate of its flush at each.
 //!
-//! It is made in [`super::flush_path`] and drawn by the text, the screens and the readers of the JSON. Edges between single
-//! devices are in the stack.
+//! It is made in [`super::flush_path`] and drawn by the text, the screens and the readers of the
+//! JSON. Edges between single devices are in the stack.
 
 use serde::{Serialize, Serializer};
 
@@ -34,7 +34,8 @@ choice! {
         Disagrees = "DISAGREES",
         /// It ends here, above something that needs it.
         Dropped = "DROPPED",
-        /// The commit is lost here: memory or a volatile cache that no flush reaches, or damage that no flush prevents.
+        /// The commit is lost here: memory or a volatile cache that no flush reaches, or damage
+        /// that no flush prevents.
         LostHere = "LOST HERE",
     }
 }
@@ -52,7 +53,10 @@ impl Fate {
 
     /// Whether the hop is as it should be, so that a short form need not say why.
     pub fn is_sound(self) -> bool {
-        matches!(self, Self::Passed | Self::FlushSent | Self::NoCache | Self::NotJudged)
+        matches!(
+            self,
+            Self::Passed | Self::FlushSent | Self::NoCache | Self::NotJudged
+        )
     }
 }
 
@@ -92,8 +96,8 @@ impl HopKind {
 pub struct FlushHop {
     /// What it is.
     pub kind: HopKind,
-    /// What stands here. Hops of one rank with the same kind and the same fate are one; the commit, a server to come and
-    /// what lies beyond have none.
+    /// What stands here. Hops of one rank with the same kind and the same fate are one; the commit,
+    /// a server to come and what lies beyond have none.
     pub subjects: Vec<Subject>,
     /// Its short name: `commit`, `PostgreSQL`, `ext4`, `sda sdb`, `196 disks`.
     pub name: String,
@@ -103,7 +107,8 @@ pub struct FlushHop {
     /// What becomes of the flush here.
     #[serde(rename = "flush")]
     pub fate: Fate,
-    /// The evidence that decides this, in a sentence without a full stop; empty where there is none.
+    /// The evidence that decides this, in a sentence without a full stop; empty where there is
+    /// none.
     pub because: String,
     /// Where that was read; empty when it could not be.
     pub source: String,

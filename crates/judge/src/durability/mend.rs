@@ -1,7 +1,8 @@
-//! The remedies of causes that endanger a commit, each cause by its type; and the weight of a piece of evidence, which
-//! cannot endanger a commit without a remedy.
+//! The remedies of causes that endanger a commit, each cause by its type; and the weight of a piece
+//! of evidence, which cannot endanger a commit without a remedy.
 //!
-//! Decisions are left to [`super::join`]. Some causes cannot be mended on this machine; their remedies name the place.
+//! Decisions are left to [`super::join`]. Some causes cannot be mended on this machine; their
+//! remedies name the place.
 
 use crate::facts::Subject;
 use crate::facts::catalog::target::Standing;
@@ -223,7 +224,8 @@ impl Mend {
 /// The mount of the root file system, which cannot be unmounted while the system runs.
 const ROOT: &str = "/";
 
-/// The remedies of everything that decides, those for this machine first: whether there is one here, and the sentences.
+/// The remedies of everything that decides, those for this machine first: whether there is one
+/// here, and the sentences.
 pub fn told(mends: &[&Mend]) -> Option<(bool, String)> {
     let mut distinct: Vec<&Mend> = Vec::new();
     for mend in mends {
@@ -234,7 +236,11 @@ pub fn told(mends: &[&Mend]) -> Option<(bool, String)> {
     distinct.sort_by_key(|mend| !mend.is_here());
     let here = distinct.first()?.is_here();
     let more = distinct.len().saturating_sub(MOST);
-    let mut says: Vec<String> = distinct.iter().take(MOST).map(|mend| mend.sentence()).collect();
+    let mut says: Vec<String> = distinct
+        .iter()
+        .take(MOST)
+        .map(|mend| mend.sentence())
+        .collect();
     if more > 0 {
         says.push(format!("{more} more causes are in the evidence."));
     }

@@ -1,17 +1,20 @@
 //! Whether a page that a server overwrites is written whole or not at all when the power fails.
 //!
-//! A file system that never overwrites anything decides that alone. On any other a page passes a chain: server, kernel, file
-//! system, partition, logical volume, device. It is written whole only if every link passes it on in one piece, at a
-//! place where the device promises that. One provider documents such a chain: Amazon, *torn write prevention* in the EC2
-//! User Guide (EBS on Nitro, ext4 with bigalloc clusters of a page, O_DIRECT, aligned offsets). Each kind of link has a file;
+//! A file system that never overwrites anything decides that alone. On any other a page passes a
+//! chain: server, kernel, file system, partition, logical volume, device. It is written whole only
+//! if every link passes it on in one piece, at a place where the device promises that. One provider
+//! documents such a chain: Amazon, *torn write prevention* in the EC2 User Guide (EBS on Nitro,
+//! ext4 with bigalloc clusters of a page, O_DIRECT, aligned offsets). Each kind of link has a file;
 //! what follows for a commit is decided in [`super::database`].
 
 mod link;
 mod server {
-    //! The upper links: the size of a page, whether the server writes it past the page cache, and the kernel's release.
+    //! The upper links: the size of a page, whether the server writes it past the page cache, and
+    //! the kernel's release.
     //!
-    //! A page that is written through the page cache reaches the disk whenever the kernel writes back, in as many pieces as it
-    //! likes. PostgreSQL writes all its pages so, whatever the storage promises.
+    //! A page that is written through the page cache reaches the disk whenever the kernel writes
+    //! back, in as many pieces as it likes. PostgreSQL writes all its pages so, whatever the
+    //! storage promises.
 
     use super::link::{Link, LinkPlace, size};
     use crate::durability::ask::Ask;
@@ -23,7 +26,8 @@ mod server {
     /// Size of a page of PostgreSQL, in bytes, unless it was built otherwise (BLCKSZ).
     const POSTGRES_PAGE: u64 = 8192;
 
-    /// The oldest kernel with which Amazon has tested it (EC2 User Guide, *Requirements for using torn write prevention*).
+    /// The oldest kernel with which Amazon has tested it (EC2 User Guide, *Requirements for using
+    /// torn write prevention*).
     const TESTED_FROM: [u64; 2] = [5, 10];
 
     /// The size of a page in bytes, where it is known, and the links of the server.
@@ -32,9 +36,11 @@ mod server {
             Some(Area::Mysql) => {
                 let page = ask.value(cluster, &mysql::PAGE_SIZE);
                 let of_page = match page {
-                    Some(page) => {
-                        Link::new(LinkPlace::Page, Truth::True, format!("InnoDB's has {}", size(page)))
-                    }
+                    Some(page) => Link::new(
+                        LinkPlace::Page,
+                        Truth::True,
+                        format!("InnoDB's has {}", size(page)),
+                    ),
                     None => Link::unread(LinkPlace::Page, ask, cluster, &mysql::PAGE_SIZE),
                 };
                 (page, vec![of_page, innodb(ask, cluster)])
@@ -46,7 +52,10 @@ mod server {
                     Truth::True,
                     format!("PostgreSQL's has {}", size(POSTGRES_PAGE)),
                 );
-                (Some(POSTGRES_PAGE), vec![of_page, Link::new(LinkPlace::Server, Truth::False, says)])
+                (
+                    Some(POSTGRES_PAGE),
+                    vec![of_page, Link::new(LinkPlace::Server, Truth::False, says)],
+                )
             }
         }
     }
@@ -55,7 +64,10 @@ mod server {
     fn innodb(ask: &mut Ask, cluster: &Subject) -> Link {
         let buffered = "InnoDB writes data files through the page cache";
         let part = LinkPlace::Server;
-        if ask.value(cluster, &kind::KIND).is_some_and(ServerKind::is_mariadb) {
+        if ask
+            .value(cluster, &kind::KIND)
+            .is_some_and(ServerKind::is_mariadb)
+        {
             let key = &mysql::DATA_FILE_BUFFERING;
             match (ask.value(cluster, key), ask.facts.get(cluster, key)) {
                 (Some(true), _) => {
@@ -70,7 +82,12 @@ mod server {
                     return Link::new(part, Truth::True, says);
                 }
                 // Releases before 11.0 have only the flush method.
-                (None, Reading::Unknown { why: Why::Absent, .. }) => {}
+                (
+                    None,
+                    Reading::Unknown {
+                        why: Why::Absent, ..
+                    },
+                ) => {}
                 (None, Reading::Known { .. } | Reading::Unknown { .. }) => {
                     return Link::unread(part, ask, cluster, key);
                 }
@@ -79,8 +96,9 @@ mod server {
         let key = &mysql::FLUSH_METHOD;
         match ask.value(cluster, key) {
             Some(method @ (FlushMethod::Direct | FlushMethod::DirectNoFsync)) => {
-                let says =
-                    format!("InnoDB writes data files with O_DIRECT (innodb_flush_method is {method})");
+                let says = format!(
+                    "InnoDB writes data files with O_DIRECT (innodb_flush_method is {method})"
+                );
                 Link::new(part, Truth::True, says)
             }
             Some(
@@ -88,7 +106,11 @@ mod server {
                 | FlushMethod::Dsync
                 | FlushMethod::Littlesync
                 | FlushMethod::Nosync),
-            ) => Link::new(part, Truth::False, format!("{buffered} (innodb_flush_method is {method})")),
+            ) => Link::new(
+                part,
+                Truth::False,
+                format!("{buffered} (innodb_flush_method is {method})"),
+            ),
             None => Link::unread(part, ask, cluster, key),
         }
     }
@@ -100,18 +122,24 @@ mod server {
             return Link::unread(LinkPlace::Kernel, ask, &host, &kernel::VERSION);
         };
         if [version.number(0), version.number(1)] >= TESTED_FROM {
-            return Link::new(LinkPlace::Kernel, Truth::True, format!("Linux {version} is 5.10 or later"));
+            return Link::new(
+                LinkPlace::Kernel,
+                Truth::True,
+                format!("Linux {version} is 5.10 or later"),
+            );
         }
         let says = format!("Linux {version} is older than 5.10, the first that Amazon has tested");
         Link::new(LinkPlace::Kernel, Truth::False, says)
     }
 }
 mod file_system {
-    //! The link of the file system: whether it puts a page in one piece at a multiple of its size, and whether it passes direct
-    //! I/O on. Only ext4 with the feature bigalloc is documented for that (Documentation/filesystems/ext4/bigalloc.rst).
+    //! The link of the file system: whether it puts a page in one piece at a multiple of its size,
+    //! and whether it passes direct I/O on. Only ext4 with the feature bigalloc is documented for
+    //! that (Documentation/filesystems/ext4/bigalloc.rst).
     //!
-    //! ext4 turns direct I/O into buffered I/O where data goes through the journal, and for some encrypted files
-    //! (`ext4_should_use_dio` in fs/ext4/file.c, `fscrypt_dio_supported` in fs/crypto/inline_crypt.c).
+    //! ext4 turns direct I/O into buffered I/O where data goes through the journal, and for some
+    //! encrypted files (`ext4_should_use_dio` in fs/ext4/file.c, `fscrypt_dio_supported` in
+    //! fs/crypto/inline_crypt.c).
 
     use super::link::{Link, LinkPlace, multiple, size};
     use crate::durability::ask::Ask;
@@ -121,7 +149,13 @@ mod file_system {
     use crate::truth::Truth;
 
     /// The links of the file system of a target.
-    pub fn links(ask: &mut Ask, of: &Subject, home: &Subject, fstype: &str, page: Option<u64>) -> Vec<Link> {
+    pub fn links(
+        ask: &mut Ask,
+        of: &Subject,
+        home: &Subject,
+        fstype: &str,
+        page: Option<u64>,
+    ) -> Vec<Link> {
         if fstype != "ext4" {
             let says = format!("{fstype} is not ext4 with clusters of a page, as Amazon documents");
             return vec![Link::new(LinkPlace::FileSystem, Truth::False, says)];
@@ -142,10 +176,17 @@ mod file_system {
         let Some(cluster) = ask.value(home, &mount::EXT4_CLUSTER) else {
             return Link::unread(part, ask, home, &mount::EXT4_CLUSTER);
         };
-        let of = if cluster == 0 { Truth::Unknown } else { multiple(page, cluster) };
+        let of = if cluster == 0 {
+            Truth::Unknown
+        } else {
+            multiple(page, cluster)
+        };
         let says = match of {
             Truth::True | Truth::Unknown => format!("ext4 has clusters of {}", size(cluster)),
-            Truth::False => format!("ext4 has clusters of {}, no multiple of a page", size(cluster)),
+            Truth::False => format!(
+                "ext4 has clusters of {}, no multiple of a page",
+                size(cluster)
+            ),
         };
         Link::new(part, of, says)
     }
@@ -156,7 +197,11 @@ mod file_system {
         let data = ask.value(home, &mount::EXT4_DATA);
         match data {
             Some(JournalMode::Journal) => {
-                return Link::new(part, Truth::False, "data=journal turns direct I/O into buffered I/O");
+                return Link::new(
+                    part,
+                    Truth::False,
+                    "data=journal turns direct I/O into buffered I/O",
+                );
             }
             Some(JournalMode::Ordered | JournalMode::Writeback) => {}
             None if ask.value(home, &mount::EXT4_JOURNAL) == Some(false) => {}
@@ -165,7 +210,11 @@ mod file_system {
         let journalled = |flag: &Attribute| matches!(flag, Attribute::JournalData);
         match ask.value(of, &target::FLAGS) {
             Some(flags) if flags.iter().any(journalled) => {
-                return Link::new(part, Truth::False, "the attribute +j turns direct I/O into buffered I/O");
+                return Link::new(
+                    part,
+                    Truth::False,
+                    "the attribute +j turns direct I/O into buffered I/O",
+                );
             }
             Some(_) => {}
             None => return Link::unread(part, ask, of, &target::FLAGS),
@@ -213,7 +262,10 @@ impl Chain {
 
     /// The first link that is broken, or else the first that is unknown.
     fn weakest(&self) -> Option<&Link> {
-        self.links.iter().filter(|link| link.holds != Truth::True).min_by_key(|link| link.holds)
+        self.links
+            .iter()
+            .filter(|link| link.holds != Truth::True)
+            .min_by_key(|link| link.holds)
     }
 }
 
@@ -221,7 +273,10 @@ impl Chain {
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> PageFate {
     let unknown = "it is unknown what the file system does with pages";
     let Some(home) = ask.facts.resolve(of, Scope::Mount) else {
-        return PageFate::Unread(unknown, Reading::unknown(Why::Absent, "its file system was not found"));
+        return PageFate::Unread(
+            unknown,
+            Reading::unknown(Why::Absent, "its file system was not found"),
+        );
     };
     let Some(fstype) = ask.need(&home, &mount::FSTYPE) else {
         return PageFate::Unread(unknown, unread(ask.facts, &home, &mount::FSTYPE));
@@ -246,11 +301,19 @@ fn on_zfs(ask: &mut Ask, home: &Subject, page: Option<u64>) -> PageFate {
         Truth::True => PageFate::Whole,
         Truth::Unknown => {
             let detail = "the size of a page is not known";
-            PageFate::Unread("the size of a page is unknown", Reading::unknown(Why::Absent, detail))
+            PageFate::Unread(
+                "the size of a page is unknown",
+                Reading::unknown(Why::Absent, detail),
+            )
         }
         Truth::False => {
-            let says = format!("ZFS has records of {}, smaller than a page", link::size(record));
-            PageFate::Chain(Chain { links: vec![Link::new(LinkPlace::FileSystem, Truth::False, says)] })
+            let says = format!(
+                "ZFS has records of {}, smaller than a page",
+                link::size(record)
+            );
+            PageFate::Chain(Chain {
+                links: vec![Link::new(LinkPlace::FileSystem, Truth::False, says)],
+            })
         }
     }
 }
@@ -276,7 +339,10 @@ pub fn conclude(facts: &FactSet, of: &Subject, clusters: &[Subject]) -> PageConc
         (page, ask)
     });
     let Some((page, ask)) = all.min_by_key(|(page, _)| rank(page)) else {
-        let source = Source::Derived { of: Vec::new(), assumed: false };
+        let source = Source::Derived {
+            of: Vec::new(),
+            assumed: false,
+        };
         return PageConclusion::none(Reading::known(PageWrites::Unknown, source));
     };
     let source = ask.asked.source();
@@ -311,7 +377,11 @@ impl PageConclusion {
     /// The conclusions where there are no links.
     fn none(writes: Reading<PageWrites>) -> Self {
         let none = "no page is written by way of links here";
-        Self { writes, link: Reading::unknown(Why::Absent, none), links: Reading::unknown(Why::Absent, none) }
+        Self {
+            writes,
+            link: Reading::unknown(Why::Absent, none),
+            links: Reading::unknown(Why::Absent, none),
+        }
     }
 }
 

@@ -1,8 +1,10 @@
-//! The cost of one more fault, independent of power failures: copies and parity that are missing or failed below a
-//! target, and parity that may be wrong when it is needed. It stands beside the verdict and never changes it.
+//! The cost of one more fault, independent of power failures: copies and parity that are missing or
+//! failed below a target, and parity that may be wrong when it is needed. It stands beside the
+//! verdict and never changes it.
 //!
-//! Single layers are judged from their own facts, and the worst is the target's. The state that only a controller, LVM
-//! or a peer knows is *unknown*, which neither counts as whole nor appears in a heading.
+//! Single layers are judged from their own facts, and the worst is the target's. The state that
+//! only a controller, LVM or a peer knows is *unknown*, which neither counts as whole nor appears
+//! in a heading.
 
 use super::ask::Ask;
 use super::controller;
@@ -17,12 +19,15 @@ pub use crate::facts::catalog::target::Redundancy;
 /// The redundancy of a layer, with a sentence where there is something to say.
 type LayerRedundancy = (Redundancy, Option<String>);
 
-/// The redundancy below a target, and what is missing, in sentences; empty where nothing is known to be missing.
+/// The redundancy below a target, and what is missing, in sentences; empty where nothing is known
+/// to be missing.
 pub fn judge(ask: &mut Ask, target: &Subject) -> (Redundancy, String) {
     let stack = ask.facts.stack(target);
     let mut found: Vec<LayerRedundancy> = stack.iter().flat_map(|hop| layer(ask, hop)).collect();
     found.sort_by_key(|(redundancy, _)| *redundancy);
-    let worst = found.first().map_or(Redundancy::None, |(redundancy, _)| *redundancy);
+    let worst = found
+        .first()
+        .map_or(Redundancy::None, |(redundancy, _)| *redundancy);
     let says: Vec<String> = found.into_iter().filter_map(|(_, says)| says).collect();
     (worst, says.join(" "))
 }
@@ -60,7 +65,8 @@ fn block(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
 /// The redundancy of a RAID controller's volume, known only from its own tool.
 fn volume(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
     let transport = ask.value(hop, &device::TRANSPORT);
-    let is_one = controller::is_behind_one(ask, hop, transport) && !controller::is_passed_on(ask, hop);
+    let is_one =
+        controller::is_behind_one(ask, hop, transport) && !controller::is_passed_on(ask, hop);
     is_one.then_some((Redundancy::Unknown, None))
 }
 
@@ -69,7 +75,9 @@ fn mapping(ask: &mut Ask, hop: &Subject, paths: bool) -> Option<LayerRedundancy>
     let Some(targets) = ask.value(hop, &device::DM_TARGETS) else {
         return (!paths).then_some((Redundancy::Unknown, None));
     };
-    let copies = targets.iter().any(|target| target == "raid" || target == "mirror");
+    let copies = targets
+        .iter()
+        .any(|target| target == "raid" || target == "mirror");
     if !copies && !paths {
         return None;
     }
@@ -77,11 +85,20 @@ fn mapping(ask: &mut Ask, hop: &Subject, paths: bool) -> Option<LayerRedundancy>
     let missing = ask.value(hop, &device::DM_FAILED).unwrap_or_default();
     let lagging = ask.value(hop, &device::DM_LAGGING).unwrap_or_default();
     let list = if missing.is_empty() { lagging } else { missing };
-    let lacks = if list.is_empty() { String::new() } else { format!(" ({})", list.join(", ")) };
+    let lacks = if list.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", list.join(", "))
+    };
     let (redundancy, says) = match ask.value(hop, &device::DM_STATE) {
-        Some(MappingState::Degraded | MappingState::WriteHole) => (Redundancy::Degraded, "is degraded"),
+        Some(MappingState::Degraded | MappingState::WriteHole) => {
+            (Redundancy::Degraded, "is degraded")
+        }
         Some(MappingState::Rebuilding) => (Redundancy::Degraded, "is being rebuilt"),
-        Some(MappingState::Resyncing) => (Redundancy::Unknown, "resyncs, and its copies may still differ"),
+        Some(MappingState::Resyncing) => (
+            Redundancy::Unknown,
+            "resyncs, and its copies may still differ",
+        ),
         Some(MappingState::Failed | MappingState::Lost | MappingState::NoPath) => {
             (Redundancy::Failed, "has failed")
         }
@@ -104,15 +121,22 @@ fn mapping(ask: &mut Ask, hop: &Subject, paths: bool) -> Option<LayerRedundancy>
 
 fn array(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
     let name = hop.name();
-    let Some(level) = ask.value(hop, &device::MD_LEVEL) else { return vec![(Redundancy::Unknown, None)] };
+    let Some(level) = ask.value(hop, &device::MD_LEVEL) else {
+        return vec![(Redundancy::Unknown, None)];
+    };
     if level.is_container() {
         return Vec::new();
     }
     let title = level.title();
-    if let Some(state) = ask.value(hop, &device::MD_STATE).filter(|state| is_down(*state)) {
+    if let Some(state) = ask
+        .value(hop, &device::MD_STATE)
+        .filter(|state| is_down(*state))
+    {
         return vec![(
             Redundancy::Failed,
-            Some(format!("{name} ({title}) does not run: its state is {state}.")),
+            Some(format!(
+                "{name} ({title}) does not run: its state is {state}."
+            )),
         )];
     }
     let mut found = Vec::new();
@@ -123,7 +147,10 @@ fn array(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
     }
     let failed = ask.value(hop, &device::MD_FAILED).unwrap_or_default();
     if !failed.is_empty() {
-        let says = format!("{name} ({title}) has failed members: {}.", failed.join(", "));
+        let says = format!(
+            "{name} ({title}) has failed members: {}.",
+            failed.join(", ")
+        );
         found.push((Redundancy::FailedMember, Some(says)));
     }
     if level.has_parity() {
@@ -153,35 +180,64 @@ fn is_without_copies(level: ArrayLevel) -> bool {
 }
 
 fn is_down(state: ArrayState) -> bool {
-    matches!(state, ArrayState::Clear | ArrayState::Inactive | ArrayState::Broken)
+    matches!(
+        state,
+        ArrayState::Clear | ArrayState::Inactive | ArrayState::Broken
+    )
 }
 
 /// The redundancy by the number of missing members and the number that the level tolerates.
-fn missing(ask: &mut Ask, hop: &Subject, level: ArrayLevel, members: u64, spares: u64) -> LayerRedundancy {
+fn missing(
+    ask: &mut Ask,
+    hop: &Subject,
+    level: ArrayLevel,
+    members: u64,
+    spares: u64,
+) -> LayerRedundancy {
     let (name, title) = (hop.name(), level.title());
     match ask.value(hop, &device::MD_DEGRADED) {
         None => (Redundancy::Unknown, None),
         Some(0) if spares == 0 => (Redundancy::None, None),
-        Some(0) if ask.value(hop, &device::MD_SYNC_ACTION).is_some_and(SyncAction::is_resync) => {
-            (Redundancy::Unknown, Some(format!("{name} ({title}) resyncs: its copies may still differ.")))
+        Some(0)
+            if ask
+                .value(hop, &device::MD_SYNC_ACTION)
+                .is_some_and(SyncAction::is_resync) =>
+        {
+            (
+                Redundancy::Unknown,
+                Some(format!(
+                    "{name} ({title}) resyncs: its copies may still differ."
+                )),
+            )
         }
         Some(0) => (Redundancy::Whole, None),
         Some(missing) if missing >= members => (
             Redundancy::Failed,
-            Some(format!("{name} ({title}) has failed: none of its {members} members is left.")),
+            Some(format!(
+                "{name} ({title}) has failed: none of its {members} members is left."
+            )),
         ),
         Some(missing) => {
             let lacks = format!("{name} ({title}) lacks {missing} of its {members} members");
             match spares.checked_sub(missing) {
-                _ if level.may_lack_more() => {
-                    (Redundancy::Degraded, Some(format!("{lacks}: one more failure can lose it.")))
-                }
+                _ if level.may_lack_more() => (
+                    Redundancy::Degraded,
+                    Some(format!("{lacks}: one more failure can lose it.")),
+                ),
                 None => (
                     Redundancy::Failed,
-                    Some(format!("{lacks}, more than it can do without: it has failed.")),
+                    Some(format!(
+                        "{lacks}, more than it can do without: it has failed."
+                    )),
                 ),
-                Some(0) => (Redundancy::Degraded, Some(format!("{lacks}: one more failure loses it."))),
-                Some(left) => (Redundancy::Degraded, Some(format!("{lacks} and can lose {left} more."))),
+                Some(0) => (
+                    Redundancy::Degraded,
+                    Some(format!("{lacks}: one more failure loses it.")),
+                ),
+                Some(left) => (
+                    Redundancy::Degraded,
+                    Some(format!("{lacks} and can lose {left} more.")),
+                ),
             }
         }
     }
@@ -199,13 +255,21 @@ fn mounted(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
     }
 }
 
-/// The redundancy by the state that ZFS gives its pool (zpool-status(8)); an online pool may be a single disk.
+/// The redundancy by the state that ZFS gives its pool (zpool-status(8)); an online pool may be a
+/// single disk.
 fn pool(ask: &mut Ask, hop: &Subject) -> LayerRedundancy {
     let name = hop.name();
     let lost = ask.value(hop, &mount::ZFS_LOST).unwrap_or_default();
-    let lacks = if lost.is_empty() { String::new() } else { format!(" ({})", lost.join(", ")) };
-    let says =
-        |state: VdevState| Some(format!("The ZFS pool of {name} is {state}{lacks}: see `zpool status -x`."));
+    let lacks = if lost.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", lost.join(", "))
+    };
+    let says = |state: VdevState| {
+        Some(format!(
+            "The ZFS pool of {name} is {state}{lacks}: see `zpool status -x`."
+        ))
+    };
     match ask.value(hop, &mount::ZFS_POOL_STATE) {
         Some(state @ VdevState::Degraded) => (Redundancy::Degraded, says(state)),
         Some(
@@ -229,23 +293,41 @@ fn btrfs(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
     if let Some(missing @ 1..) = ask.value(hop, &mount::BTRFS_MISSING) {
         return Some((
             Redundancy::Degraded,
-            Some(format!("The btrfs at {name} lacks {missing} of its devices.")),
+            Some(format!(
+                "The btrfs at {name} lacks {missing} of its devices."
+            )),
         ));
     }
-    let data = ask.value(hop, &mount::BTRFS_DATA_PROFILES).unwrap_or_default();
+    let data = ask
+        .value(hop, &mount::BTRFS_DATA_PROFILES)
+        .unwrap_or_default();
     let metadata = ask.value(hop, &mount::BTRFS_METADATA_PROFILES);
     let in_copies = |profiles: &[String]| {
-        let is_one = |profile: &String| ["raid1", "raid1c3", "raid1c4", "raid10"].contains(&profile.as_str());
+        let is_one = |profile: &String| {
+            ["raid1", "raid1c3", "raid1c4", "raid10"].contains(&profile.as_str())
+        };
         !profiles.is_empty() && profiles.iter().all(is_one)
     };
-    if data.iter().chain(metadata.iter().flatten()).any(|profile| profile == "raid5" || profile == "raid6") {
+    if data
+        .iter()
+        .chain(metadata.iter().flatten())
+        .any(|profile| profile == "raid5" || profile == "raid6")
+    {
         let says = format!(
             "The btrfs at {name} has an open write hole: a power failure followed by a disk failure can damage data at rest."
         );
         return Some((Redundancy::WriteHole, Some(says)));
     }
-    // Data kept once is lost with its device, however many copies the metadata has, and the reverse.
+    // Data kept once is lost with its device, however many copies the metadata has, and the
+    // reverse.
     let copies = in_copies(&data) && metadata.as_deref().is_none_or(in_copies);
     let known = metadata.is_some() && ask.value(hop, &mount::BTRFS_MISSING).is_some();
-    copies.then_some((if known { Redundancy::Whole } else { Redundancy::Unknown }, None))
+    copies.then_some((
+        if known {
+            Redundancy::Whole
+        } else {
+            Redundancy::Unknown
+        },
+        None,
+    ))
 }

@@ -1,8 +1,9 @@
-//! The ways from a target down to its disks, through every edge of the stack: partitions, arrays, mappings, and the
-//! file system under a loop file.
+//! The ways from a target down to its disks, through every edge of the stack: partitions, arrays,
+//! mappings, and the file system under a loop file.
 //!
-//! This module knows edges, not the devices on them. A hostile or huge stack has too many ways to judge one by one. All
-//! of them are then merged into one way, in which every layer must hold for every disk.
+//! This module knows edges, not the devices on them. A hostile or huge stack has too many ways to
+//! judge one by one. All of them are then merged into one way, in which every layer must hold for
+//! every disk.
 
 use crate::bounds::{HOPS, ROUTES};
 use crate::facts::{FactSet, Subject};
@@ -29,11 +30,17 @@ pub fn routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
         if below.is_empty() {
             done.push(ended(hops, None));
         } else if hops.len() >= HOPS {
-            done.push(ended(hops, Some(format!("more than {HOPS} layers are stacked"))));
+            done.push(ended(
+                hops,
+                Some(format!("more than {HOPS} layers are stacked")),
+            ));
         } else {
             for base in below.iter().rev() {
                 if hops.contains(base) {
-                    done.push(ended(hops.clone(), Some(format!("{base} is stacked on itself"))));
+                    done.push(ended(
+                        hops.clone(),
+                        Some(format!("{base} is stacked on itself")),
+                    ));
                 } else {
                     open.push(hops.iter().chain([base]).cloned().collect());
                 }
@@ -50,9 +57,17 @@ fn ended(hops: Vec<Subject>, broken: Option<String>) -> Route {
 
 fn merged(facts: &FactSet, target: &Subject, seen: &[Route]) -> Route {
     let stack = facts.stack(target);
-    let ends = stack.iter().filter(|hop| facts.below(hop).is_empty()).cloned().collect();
+    let ends = stack
+        .iter()
+        .filter(|hop| facts.below(hop).is_empty())
+        .cloned()
+        .collect();
     let broken = seen.iter().find_map(|route| route.broken.clone());
-    Route { hops: std::iter::once(target.clone()).chain(stack).collect(), ends, broken }
+    Route {
+        hops: std::iter::once(target.clone()).chain(stack).collect(),
+        ends,
+        broken,
+    }
 }
 
 #[cfg(test)]
@@ -65,8 +80,12 @@ mod tests {
 
     #[test]
     fn every_way_through_a_diamond_is_found() {
-        let (t, a, b, c) =
-            (Subject::target("/t"), Subject::device("a"), Subject::device("b"), Subject::device("c"));
+        let (t, a, b, c) = (
+            Subject::target("/t"),
+            Subject::device("a"),
+            Subject::device("b"),
+            Subject::device("c"),
+        );
         let mut facts = FactSet::default();
         for (top, base) in [(&t, &a), (&t, &b), (&a, &c), (&b, &c)] {
             facts.stand(top, base);
@@ -79,7 +98,11 @@ mod tests {
 
     #[test]
     fn a_cycle_is_a_broken_way() {
-        let (t, a, b) = (Subject::target("/t"), Subject::device("a"), Subject::device("b"));
+        let (t, a, b) = (
+            Subject::target("/t"),
+            Subject::device("a"),
+            Subject::device("b"),
+        );
         let mut facts = FactSet::default();
         for (top, base) in [(&t, &a), (&a, &b), (&b, &a)] {
             facts.stand(top, base);

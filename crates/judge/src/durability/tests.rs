@@ -1,9 +1,10 @@
-//! The verdict as a whole, on small machines built here. Single rules are cases of the tables; the properties that must
-//! never break are enumerated (the interlock; more knowledge never turns a verdict into *durable* by mistake).
+//! The verdict as a whole, on small machines built here. Single rules are cases of the tables; the
+//! properties that must never break are enumerated (the interlock; more knowledge never turns a
+//! verdict into *durable* by mistake).
 
 mod caps {
-    //! Caps: a rule lowers the verdict of every target above its subject, never raises one, and names itself where it is
-    //! undecided.
+    //! Caps: a rule lowers the verdict of every target above its subject, never raises one, and
+    //! names itself where it is undecided.
 
     use super::machine::{Machine, data};
     use crate::durability::{Cap, Caps, Layer, Standing, Verdict, judge};
@@ -11,8 +12,15 @@ mod caps {
     use crate::truth::Truth;
 
     /// The verdict of a machine with one cap.
-    fn capped(mut machine: Machine, subject: &Subject, standing: Standing, applies: Truth) -> Verdict {
-        let remedy = standing.is_at_risk().then(|| (true, "Boot another kernel.".to_owned()));
+    fn capped(
+        mut machine: Machine,
+        subject: &Subject,
+        standing: Standing,
+        applies: Truth,
+    ) -> Verdict {
+        let remedy = standing
+            .is_at_risk()
+            .then(|| (true, "Boot another kernel.".to_owned()));
         let cap = Cap {
             rule: "release.example".to_owned(),
             subject: subject.clone(),
@@ -25,7 +33,10 @@ mod caps {
             assumed: Vec::new(),
         };
         let verdicts = judge(&mut machine.facts, true, &Caps::new([cap]));
-        verdicts.into_iter().find(|verdict| verdict.target == data()).unwrap()
+        verdicts
+            .into_iter()
+            .find(|verdict| verdict.target == data())
+            .unwrap()
     }
 
     fn unflushed() -> Machine {
@@ -40,15 +51,23 @@ mod caps {
 
     #[test]
     fn a_cap_lowers_and_never_raises_whatever_it_is_about() {
-        for (start, before) in
-            [(Machine::plain as fn() -> Machine, Standing::Durable), (unflushed, Standing::AtRisk)]
-        {
+        for (start, before) in [
+            (Machine::plain as fn() -> Machine, Standing::Durable),
+            (unflushed, Standing::AtRisk),
+        ] {
             for subject in subjects(&start()) {
                 for standing in [Standing::AtRisk, Standing::Unproven] {
                     let verdict = capped(start(), &subject, standing, Truth::True);
-                    assert_eq!(verdict.standing, before.min(standing), "{subject} {standing}");
+                    assert_eq!(
+                        verdict.standing,
+                        before.min(standing),
+                        "{subject} {standing}"
+                    );
                     let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
-                    assert_eq!(evidence.filter(|one| one.layer == Layer::Rule).count(), verdict.paths.len());
+                    assert_eq!(
+                        evidence.filter(|one| one.layer == Layer::Rule).count(),
+                        verdict.paths.len()
+                    );
                 }
             }
         }
@@ -60,7 +79,11 @@ mod caps {
             let verdict = capped(Machine::plain(), &subject, Standing::AtRisk, Truth::Unknown);
             assert_eq!(verdict.standing, Standing::Durable);
             assert_eq!(verdict.undecided.len(), 1, "{subject}");
-            assert!(verdict.limits.contains("release.example"), "{}", verdict.limits);
+            assert!(
+                verdict.limits.contains("release.example"),
+                "{}",
+                verdict.limits
+            );
             let below = capped(unflushed(), &subject, Standing::AtRisk, Truth::Unknown);
             assert!(below.undecided.is_empty(), "nothing is left to lower");
             let false_cap = capped(Machine::plain(), &subject, Standing::AtRisk, Truth::False);
@@ -69,8 +92,8 @@ mod caps {
     }
 }
 mod drilled {
-    //! The effect of a record of drills on a verdict: one loss condemns, twenty clean cuts settle only what the part below
-    //! the database left open, and nothing is unlocked by them.
+    //! The effect of a record of drills on a verdict: one loss condemns, twenty clean cuts settle
+    //! only what the part below the database left open, and nothing is unlocked by them.
 
     use super::machine::{Machine, data};
     use crate::durability::Standing;
@@ -80,10 +103,16 @@ mod drilled {
 
     /// A machine with a record that the user named.
     fn drilled(mut machine: Machine, cuts: u64, lost: u64) -> Machine {
-        let source = || Source::Drill { file: "drills.json".to_owned() };
-        machine.facts.know(&data(), &drill::ON, "2026-11-22".to_owned(), source());
+        let source = || Source::Drill {
+            file: "drills.json".to_owned(),
+        };
+        machine
+            .facts
+            .know(&data(), &drill::ON, "2026-11-22".to_owned(), source());
         machine.facts.know(&data(), &drill::CUTS, cuts, source());
-        machine.facts.know(&data(), &drill::ACKNOWLEDGED, 1000 * cuts, source());
+        machine
+            .facts
+            .know(&data(), &drill::ACKNOWLEDGED, 1000 * cuts, source());
         machine.facts.know(&data(), &drill::LOST, lost, source());
         machine
     }
@@ -94,9 +123,17 @@ mod drilled {
         let server_unread = || usb().with_cluster().with("pg.fsync", "?");
         for (machine, without, with) in [
             (usb(), Standing::Unproven, Standing::ProvenByDrill),
-            (Machine::plain().with("mount.barrier", "?"), Standing::Unproven, Standing::ProvenByDrill),
+            (
+                Machine::plain().with("mount.barrier", "?"),
+                Standing::Unproven,
+                Standing::ProvenByDrill,
+            ),
             (Machine::plain(), Standing::Durable, Standing::Durable),
-            (usb().with("mount.barrier", "off"), Standing::AtRisk, Standing::AtRisk),
+            (
+                usb().with("mount.barrier", "off"),
+                Standing::AtRisk,
+                Standing::AtRisk,
+            ),
             (
                 Machine::plain().with("device.write_cache", "write through"),
                 Standing::Contradictory,
@@ -117,18 +154,32 @@ mod drilled {
         let verdict = drilled(usb.clone(), 20, 0).verdict();
         for said in [
             "on 2026-11-22",
-            &format!("of {} acknowledged commits none lost in 20 power cuts", grouped(20_000)),
+            &format!(
+                "of {} acknowledged commits none lost in 20 power cuts",
+                grouped(20_000)
+            ),
             "less than 14 %",
         ] {
             assert!(verdict.sentence.contains(said), "{}", verdict.sentence);
         }
-        assert!(drilled(usb.clone(), 1, 0).verdict().sentence.contains("less than 95 %"));
         assert!(
-            verdict.paths[0].evidence.iter().any(|one| one.says.contains("USB")),
+            drilled(usb.clone(), 1, 0)
+                .verdict()
+                .sentence
+                .contains("less than 95 %")
+        );
+        assert!(
+            verdict.paths[0]
+                .evidence
+                .iter()
+                .any(|one| one.says.contains("USB")),
             "the doubt stays in sight"
         );
         assert!(
-            drilled(usb, 20, 3).verdict().sentence.contains("acknowledged commits 3 lost in 20 power cuts")
+            drilled(usb, 20, 3)
+                .verdict()
+                .sentence
+                .contains("acknowledged commits 3 lost in 20 power cuts")
         );
     }
 
@@ -136,8 +187,17 @@ mod drilled {
     fn a_drill_opens_no_interlock() {
         let open = |machine: Machine| machine.interlock().value().copied();
         assert_eq!(open(Machine::protected()), Some(true));
-        assert_eq!(open(drilled(Machine::protected(), 20, 0)), Some(true), "nor does it shut one");
-        for fact in ["controller.battery", "controller.disk_cache", "mount.barrier", "device.write_cache"] {
+        assert_eq!(
+            open(drilled(Machine::protected(), 20, 0)),
+            Some(true),
+            "nor does it shut one"
+        );
+        for fact in [
+            "controller.battery",
+            "controller.disk_cache",
+            "mount.barrier",
+            "device.write_cache",
+        ] {
             let machine = drilled(Machine::protected().with(fact, "?"), 20, 0);
             assert_ne!(open(machine), Some(true), "{fact}");
         }

@@ -81,9 +81,22 @@ pub struct Evidence {
 
 impl Evidence {
     /// The evidence of a layer about a subject.
-    pub fn new(layer: Layer, subject: &Subject, bears: Bears, says: String, source: String) -> Self {
+    pub fn new(
+        layer: Layer,
+        subject: &Subject,
+        bears: Bears,
+        says: String,
+        source: String,
+    ) -> Self {
         let (standing, mend) = bears.parts();
-        Self { layer, subject: subject.clone(), standing, says, source, mend }
+        Self {
+            layer,
+            subject: subject.clone(),
+            standing,
+            says,
+            source,
+            mend,
+        }
     }
 }
 
@@ -119,11 +132,14 @@ pub struct Verdict {
     pub target: Subject,
     /// The worst of all paths.
     pub standing: Standing,
-    /// What the copies and the parity beneath are worth when one more thing fails; no part of `standing`.
+    /// What the copies and the parity beneath are worth when one more thing fails; no part of
+    /// `standing`.
     pub redundancy: Redundancy,
-    /// What is missing of them and what another fault would cost, in sentences; empty where nothing is known to be.
+    /// What is missing of them and what another fault would cost, in sentences; empty where nothing
+    /// is known to be.
     pub second_fault: String,
-    /// What becomes of commits when this host is lost for good, in sentences; empty where no standby is waited for.
+    /// What becomes of commits when this host is lost for good, in sentences; empty where no
+    /// standby is waited for.
     pub host_loss: String,
     /// Sessions for which the standing is another: `database app: synchronous_commit = off`.
     pub exceptions: Vec<String>,
@@ -131,9 +147,11 @@ pub struct Verdict {
     pub seen_by: String,
     /// Rules that would make it worse, if they applied, and of which that is unknown.
     pub undecided: Vec<UndecidedCap>,
-    /// How many rules that could cap it were evaluated: known faults of releases, and settings with a reported loss.
+    /// How many rules that could cap it were evaluated: known faults of releases, and settings with
+    /// a reported loss.
     pub caps_checked: usize,
-    /// On whose word its disks are taken that nobody can see into, each once; empty where a controller's tool shows them.
+    /// On whose word its disks are taken that nobody can see into, each once; empty where a
+    /// controller's tool shows them.
     #[serde(serialize_with = "words")]
     #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub guarantors: Vec<Guarantor>,
@@ -157,8 +175,8 @@ fn words<S: Serializer>(guarantors: &[Guarantor], serializer: S) -> Result<S::Ok
 const MOST_EXCEPTIONS: usize = 3;
 
 impl Verdict {
-    /// The verdict as a heading, with missing copies and deviating sessions: `durable, but degraded`,
-    /// `durable, except database app: synchronous_commit = off`.
+    /// The verdict as a heading, with missing copies and deviating sessions:
+    /// `durable, but degraded`, `durable, except database app: synchronous_commit = off`.
     pub fn heading(&self) -> String {
         format!("{}{}", self.standing.word(), self.reservations())
     }
@@ -171,11 +189,19 @@ impl Verdict {
             Some(more) => format!(", and {more}"),
             None => String::new(),
         };
-        let named = self.exceptions.get(..MOST_EXCEPTIONS).unwrap_or(&self.exceptions).join("; ");
+        let named = self
+            .exceptions
+            .get(..MOST_EXCEPTIONS)
+            .unwrap_or(&self.exceptions)
+            .join("; ");
         match self.exceptions.len().saturating_sub(MOST_EXCEPTIONS) {
             _ if named.is_empty() => copies,
             more => {
-                let and_more = if more > 0 { format!("; and {more} more") } else { String::new() };
+                let and_more = if more > 0 {
+                    format!("; and {more} more")
+                } else {
+                    String::new()
+                };
                 let joined = if survives { ", except " } else { "; " };
                 format!("{copies}{joined}{named}{and_more}")
             }

@@ -1,8 +1,8 @@
 //! Advice in full: the text of a rule, with the facts of the subject filled in.
 //!
-//! The asymmetry rule is enforced here: advice that can lose data is given only when every fact that decides it was
-//! observed on this machine. Advice whose value comes from an unknown fact is dropped silently, because there is
-//! nothing to advise.
+//! The asymmetry rule is enforced here: advice that can lose data is given only when every fact
+//! that decides it was observed on this machine. Advice whose value comes from an unknown fact is
+//! dropped silently, because there is nothing to advise.
 
 use super::ground::{BoundCondition, ConditionNode, proven};
 use super::model::{AdviceSpec, Author, ChangeSpec, Rule};
@@ -15,8 +15,8 @@ use crate::truth::Truth;
 /// The circumstances of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Circumstances {
-    /// Whether the facts are of this machine, now, rather than of a capture. A probe then ran here; for a capture it
-    /// ran on an unknown machine.
+    /// Whether the facts are of this machine, now, rather than of a capture. A probe then ran here;
+    /// for a capture it ran on an unknown machine.
     pub live: bool,
     /// Whether findings get their trace.
     pub traced: bool,
@@ -25,7 +25,9 @@ pub struct Circumstances {
 impl Circumstances {
     /// Whether a reading was observed on the machine it is about.
     fn seen_here(self, reading: &Reading<Value>) -> bool {
-        let Some(source) = reading.source() else { return false };
+        let Some(source) = reading.source() else {
+            return false;
+        };
         let probed = match source {
             Source::Probe { .. } => true,
             Source::Derived { of, .. } => of.iter().any(|fact| fact.starts_with("probe.")),
@@ -46,26 +48,45 @@ pub(super) fn advise(
     let seen_here = |reading: &Reading<Value>| circumstances.seen_here(reading);
     let (mut given, mut held_back) = (Vec::new(), Vec::new());
     for spec in &rule.advise {
-        let when = spec.when.as_ref().map(|when| BoundCondition::new(when, facts, subject));
-        if when.as_ref().is_some_and(|when| when.truth() != Truth::True) {
+        let when = spec
+            .when
+            .as_ref()
+            .map(|when| BoundCondition::new(when, facts, subject));
+        if when
+            .as_ref()
+            .is_some_and(|when| when.truth() != Truth::True)
+        {
             continue;
         }
-        let Some(change) = spec.change(facts, subject) else { continue };
+        let Some(change) = spec.change(facts, subject) else {
+            continue;
+        };
         // The value from a fact may be one that loses data, whatever risk the rule states.
-        let risk = if spec.setting.can_lose(change.values()) { Risk::DataLossIfWrong } else { spec.risk };
+        let risk = if spec.setting.can_lose(change.values()) {
+            Risk::DataLossIfWrong
+        } else {
+            spec.risk
+        };
         let sure = proven(condition, &seen_here)
             && when.as_ref().is_none_or(|when| proven(when, &seen_here))
-            && spec.value_from().is_none_or(|fact| seen_here(&facts.lookup(subject, fact)));
+            && spec
+                .value_from()
+                .is_none_or(|fact| seen_here(&facts.lookup(subject, fact)));
         let allowed = sure && rule.level == Level::Option && rule.author == Author::Walwise;
         if risk == Risk::DataLossIfWrong && !allowed {
             let because = match rule.author {
                 Author::Walwise => why_held_back(condition, when.as_ref(), &seen_here),
                 Author::User => format!("it can lose data, and the rule is of {}", rule.file),
             };
-            held_back
-                .push(HeldBack { advice: format!("{}: {}", spec.setting.name, change.words()), because });
+            held_back.push(HeldBack {
+                advice: format!("{}: {}", spec.setting.name, change.words()),
+                because,
+            });
         } else {
-            given.push(Advice { risk, ..spec.advice(rule, change, facts, subject) });
+            given.push(Advice {
+                risk,
+                ..spec.advice(rule, change, facts, subject)
+            });
         }
     }
     // Usually there is one of several, on each of thousands of disks.
@@ -83,7 +104,11 @@ fn why_held_back(
     for condition in [Some(condition), when].into_iter().flatten() {
         not_seen_here(condition, seen_here, &mut elsewhere);
     }
-    let not = if elsewhere.is_empty() { String::new() } else { format!(": {}", elsewhere.join(", ")) };
+    let not = if elsewhere.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", elsewhere.join(", "))
+    };
     format!("it can lose data, and not everything that decides it was seen on this machine{not}")
 }
 
@@ -102,15 +127,18 @@ fn not_seen_here(
             names.push(name);
         }
     }
-    condition.kids().iter().for_each(|kid| not_seen_here(kid, seen_here, names));
+    condition
+        .kids()
+        .iter()
+        .for_each(|kid| not_seen_here(kid, seen_here, names));
 }
 
 impl AdviceSpec {
     fn value_from(&self) -> Option<&'static KeyInfo> {
         match &self.change {
-            ChangeSpec::SetFrom(fact) | ChangeSpec::AddFrom(fact) | ChangeSpec::RemoveFrom(fact) => {
-                Some(fact)
-            }
+            ChangeSpec::SetFrom(fact)
+            | ChangeSpec::AddFrom(fact)
+            | ChangeSpec::RemoveFrom(fact) => Some(fact),
             ChangeSpec::Fixed(_) => None,
         }
     }
@@ -134,8 +162,12 @@ impl AdviceSpec {
     }
 
     fn advice(&self, rule: &Rule, change: Change, facts: &FactSet, subject: &Subject) -> Advice {
-        let commands =
-            |templates: &[Template]| templates.iter().map(|one| one.command(facts, subject)).collect();
+        let commands = |templates: &[Template]| {
+            templates
+                .iter()
+                .map(|one| one.command(facts, subject))
+                .collect()
+        };
         let current = match self.setting.current {
             Some(fact) => Reading::clone(&facts.lookup(subject, fact)),
             None => Reading::unknown(Why::NotCollected, "nothing holds its current value"),
@@ -147,7 +179,10 @@ impl AdviceSpec {
             reach: self.reach,
             risk: self.risk,
             rank: self.rank,
-            price: self.price.as_ref().map(|price| price.text(facts, subject, &[]).to_string()),
+            price: self
+                .price
+                .as_ref()
+                .map(|price| price.text(facts, subject, &[]).to_string()),
             apply: commands(&self.apply),
             verify: commands(&self.verify),
             undo: commands(&self.undo),

@@ -12,7 +12,12 @@ pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// The same as files to read.
 pub fn files() -> Vec<RuleFile> {
-    shipped().map(|(name, text)| RuleFile { name: name.to_owned(), text: text.to_owned() }).collect()
+    shipped()
+        .map(|(name, text)| RuleFile {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -25,7 +30,10 @@ mod tests {
         let (set, mistakes) = RuleSet::parse(&files());
         let mistakes: Vec<String> = mistakes.iter().map(|file| file.render(false)).collect();
         assert!(mistakes.is_empty(), "{}", mistakes.join("\n\n"));
-        let failures: Vec<String> = examples::run(set.rules()).iter().map(ToString::to_string).collect();
+        let failures: Vec<String> = examples::run(set.rules())
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert!(failures.is_empty(), "{}", failures.join("\n"));
     }
 }

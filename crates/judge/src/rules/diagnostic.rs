@@ -1,8 +1,8 @@
-//! Mistakes in rule files and their display: the file, the line, a mark below the place, and the probable intention.
-//! Remarks about parts without effect are shown the same way.
+//! Mistakes in rule files and their display: the file, the line, a mark below the place, and the
+//! probable intention. Remarks about parts without effect are shown the same way.
 //!
-//! This module knows nothing of rules. Positions are bytes of the file as it was read; a position beyond the end is
-//! moved to the end rather than refused.
+//! This module knows nothing of rules. Positions are bytes of the file as it was read; a position
+//! beyond the end is moved to the end rather than refused.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -69,16 +69,32 @@ pub struct SourceLocation {
 }
 
 impl Diag {
-    pub fn mistake(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
-        Self { weight: Weight::Mistake, span, message: message.into(), help: help.into(), beside: None }
+    pub fn mistake(
+        span: Span,
+        message: impl Into<String>,
+        help: impl Into<Option<String>>,
+    ) -> Self {
+        Self {
+            weight: Weight::Mistake,
+            span,
+            message: message.into(),
+            help: help.into(),
+            beside: None,
+        }
     }
 
     pub fn remark(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
-        Self { weight: Weight::Remark, ..Self::mistake(span, message, help) }
+        Self {
+            weight: Weight::Remark,
+            ..Self::mistake(span, message, help)
+        }
     }
 
     pub fn note(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
-        Self { weight: Weight::Note, ..Self::mistake(span, message, help) }
+        Self {
+            weight: Weight::Note,
+            ..Self::mistake(span, message, help)
+        }
     }
 }
 
@@ -95,16 +111,24 @@ pub struct FileDiags {
 impl FileDiags {
     /// The mistakes, without the remarks.
     pub fn mistakes(&self) -> impl Iterator<Item = &Diag> {
-        self.diags.iter().filter(|diag| diag.weight == Weight::Mistake)
+        self.diags
+            .iter()
+            .filter(|diag| diag.weight == Weight::Mistake)
     }
 
     pub fn remarks(&self) -> impl Iterator<Item = &Diag> {
-        self.diags.iter().filter(|diag| diag.weight == Weight::Remark)
+        self.diags
+            .iter()
+            .filter(|diag| diag.weight == Weight::Remark)
     }
 
     /// A mistake or remark in a line: `FILE:12: no effect: …`.
     pub fn sentence(&self, diag: &Diag) -> String {
-        let help = diag.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        let help = diag
+            .help
+            .as_ref()
+            .map(|help| format!("; {help}"))
+            .unwrap_or_default();
         format!("{}:{}: {}{help}", self.file, self.line(diag), diag.message)
     }
 
@@ -115,14 +139,20 @@ impl FileDiags {
 
     /// All of them as text, with or without colours.
     pub fn render(&self, coloured: bool) -> String {
-        let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
+        let renderer = if coloured {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
         let shown = self.diags.iter().map(|diag| self.show(&renderer, diag));
         shown.collect::<Vec<_>>().join("\n\n") + "\n"
     }
 
     fn show(&self, renderer: &Renderer, diag: &Diag) -> String {
         let spot = AnnotationKind::Primary.span(self.within(&diag.span));
-        let snippet = Snippet::source(self.text.as_str()).path(self.file.as_str()).annotation(spot);
+        let snippet = Snippet::source(self.text.as_str())
+            .path(self.file.as_str())
+            .annotation(spot);
         let level = match diag.weight {
             Weight::Mistake => Level::ERROR,
             Weight::Remark | Weight::Note => Level::WARNING,
@@ -138,7 +168,9 @@ impl FileDiags {
     fn within(&self, span: &Span) -> Span {
         let fit = |at: usize| {
             let mut before = (0..=at.min(self.text.len())).rev();
-            before.find(|at| self.text.is_char_boundary(*at)).unwrap_or(0)
+            before
+                .find(|at| self.text.is_char_boundary(*at))
+                .unwrap_or(0)
         };
         fit(span.start)..fit(span.end).max(fit(span.start))
     }
@@ -152,7 +184,11 @@ pub fn few(mut diags: Vec<Diag>) -> Vec<Diag> {
     let rest = diags.split_off(TOLD.min(diags.len()));
     if let Some(first) = rest.into_iter().find(|diag| diag.weight == Weight::Mistake) {
         let message = format!("more than {TOLD} mistakes; from here on they are not told");
-        diags.push(Diag::mistake(first.span, message, "correct those before it first".to_owned()));
+        diags.push(Diag::mistake(
+            first.span,
+            message,
+            "correct those before it first".to_owned(),
+        ));
     }
     diags
 }
@@ -172,7 +208,12 @@ impl Diagnostics {
     /// A collector without mistakes for this file.
     pub fn new(source: &str) -> Self {
         let lines = Lines::new(source);
-        Self { lines, diags: Vec::new(), notes: Vec::new(), broken: BTreeMap::new() }
+        Self {
+            lines,
+            diags: Vec::new(),
+            notes: Vec::new(),
+            broken: BTreeMap::new(),
+        }
     }
 
     /// The line of a position, counted from one.
@@ -183,13 +224,15 @@ impl Diagnostics {
     /// A mistake of syntax. Only the first of a line is kept; the others usually follow from it.
     pub fn broken_syntax(&mut self, span: Span, message: &str) {
         let line = self.line(span.start);
-        let help =
-            "texts stand in quotes, lists in [ ], tables of one line in { }, and a table has each key once";
-        self.broken.entry(line).or_insert(Diag::mistake(span, message, help.to_owned()));
+        let help = "texts stand in quotes, lists in [ ], tables of one line in { }, and a table has each key once";
+        self.broken
+            .entry(line)
+            .or_insert(Diag::mistake(span, message, help.to_owned()));
     }
 
     pub fn report(&mut self, at: impl Spot, message: impl Into<String>, help: impl Into<String>) {
-        self.diags.push(Diag::mistake(at.spot(), message, Some(help.into())));
+        self.diags
+            .push(Diag::mistake(at.spot(), message, Some(help.into())));
     }
 
     /// A word that is none of these.
@@ -200,12 +243,14 @@ impl Diagnostics {
         word: &str,
         known: impl IntoIterator<Item = &'w str>,
     ) {
-        self.diags.push(Diag::mistake(at.spot(), message, or_list(word, known)));
+        self.diags
+            .push(Diag::mistake(at.spot(), message, or_list(word, known)));
     }
 
     /// A note to the author; no mistake.
     pub fn note(&mut self, at: impl Spot, message: impl Into<String>, help: impl Into<String>) {
-        self.notes.push(Diag::note(at.spot(), message, Some(help.into())));
+        self.notes
+            .push(Diag::note(at.spot(), message, Some(help.into())));
     }
 
     /// A missing entry. Not reported when it may only have been lost with broken syntax.
@@ -222,7 +267,8 @@ impl Diagnostics {
         diags.retain(|diag| !self.broken.contains_key(&self.line(diag.span.start)));
         self.diags = diags;
         self.diags.extend(self.broken.into_values());
-        self.diags.sort_by_key(|diag| (diag.span.start, diag.span.end));
+        self.diags
+            .sort_by_key(|diag| (diag.span.start, diag.span.end));
         self.diags
     }
 
@@ -248,10 +294,19 @@ mod tests {
 
     #[test]
     fn what_is_beyond_many_mistakes_is_counted_and_not_told() {
-        let diags = |count| (0..count).map(|at| Diag::mistake(at..at, "wrong", None)).collect::<Vec<_>>();
+        let diags = |count| {
+            (0..count)
+                .map(|at| Diag::mistake(at..at, "wrong", None))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(few(diags(TOLD)).len(), TOLD);
         let few = few(diags(TOLD * 50));
         assert_eq!(few.len(), TOLD + 1);
-        assert!(few.last().unwrap().message.starts_with("more than 1000 mistakes"));
+        assert!(
+            few.last()
+                .unwrap()
+                .message
+                .starts_with("more than 1000 mistakes")
+        );
     }
 }

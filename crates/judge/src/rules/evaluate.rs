@@ -1,7 +1,8 @@
 //! Rules × facts → findings: every rule on every subject of its scope.
 //!
-//! A host with thousands of disks has hundreds of thousands of results, nearly all of rules that do not apply. Only the
-//! subject of those is kept; [`evaluate_one`] evaluates a rule again to explain why it does not apply.
+//! A host with thousands of disks has hundreds of thousands of results, nearly all of rules that do
+//! not apply. Only the subject of those is kept; [`evaluate_one`] evaluates a rule again to explain
+//! why it does not apply.
 
 use crate::facts::Area;
 use std::cell::OnceCell;
@@ -75,7 +76,9 @@ impl Evaluation {
             for (tally, more) in whole.tallies.iter_mut().zip(part.tallies) {
                 tally.applies += more.applies;
                 tally.undecided += more.undecided;
-                tally.does_not_apply.reserve_exact(more.does_not_apply.len());
+                tally
+                    .does_not_apply
+                    .reserve_exact(more.does_not_apply.len());
                 tally.does_not_apply.extend(more.does_not_apply);
             }
         }
@@ -85,7 +88,10 @@ impl Evaluation {
 
 /// All subjects of rules, in order.
 pub fn all_subjects(facts: &FactSet) -> Vec<Subject> {
-    Scope::ALL.iter().flat_map(|scope| of_scope(facts, *scope)).collect()
+    Scope::ALL
+        .iter()
+        .flat_map(|scope| of_scope(facts, *scope))
+        .collect()
 }
 
 /// Evaluates all rules on these subjects.
@@ -97,14 +103,18 @@ pub fn evaluate(
 ) -> Evaluation {
     let rules = rules.rules();
     let concerns: Vec<Concern<'_>> = rules.iter().map(Concern::new).collect();
-    let tally = |rule: &Rule| Tally { evidence: rule.evidence.clone(), ..Tally::new(&rule.id) };
+    let tally = |rule: &Rule| Tally {
+        evidence: rule.evidence.clone(),
+        ..Tally::new(&rule.id)
+    };
     let mut tallies: Vec<Tally> = rules.iter().map(tally).collect();
     let mut findings = Vec::new();
     for alike in subjects.chunk_by(|one, next| one.scope() == next.scope()) {
         let scope = alike.first().map(Subject::scope);
         let of_scope = concerns.iter().zip(&mut tallies);
-        let mut of_scope: Vec<_> =
-            of_scope.filter(|(concern, _)| Some(concern.rule.scope) == scope).collect();
+        let mut of_scope: Vec<_> = of_scope
+            .filter(|(concern, _)| Some(concern.rule.scope) == scope)
+            .collect();
         for subject in alike {
             let view = SubjectView::new(facts, subject);
             let lacking = facts.lacking(subject);
@@ -139,12 +149,16 @@ pub fn subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
 /// The subjects of a scope; the host is one even while nothing is known of it.
 fn of_scope(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
     let host = (scope == Scope::Host).then(Subject::host);
-    let others = facts.subjects(scope).filter(|subject| subject.scope() != Scope::Host).cloned();
+    let others = facts
+        .subjects(scope)
+        .filter(|subject| subject.scope() != Scope::Host)
+        .cloned();
     host.into_iter().chain(others)
 }
 
-/// The subjects that a rule is about. A subject that is known to lack the rule's object is excluded: a rule about mount
-/// options is silent about a free disk, and one about PostgreSQL about a MySQL server.
+/// The subjects that a rule is about. A subject that is known to lack the rule's object is
+/// excluded: a rule about mount options is silent about a free disk, and one about PostgreSQL about
+/// a MySQL server.
 struct Concern<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,
@@ -156,7 +170,10 @@ struct Concern<'r> {
 
 impl<'r> Concern<'r> {
     fn new(rule: &'r Rule) -> Self {
-        let scopes = Scope::ALL.into_iter().filter(|scope| rule.when.asks(*scope)).collect();
+        let scopes = Scope::ALL
+            .into_iter()
+            .filter(|scope| rule.when.asks(*scope))
+            .collect();
         Self {
             rule,
             scopes,
@@ -170,7 +187,10 @@ impl<'r> Concern<'r> {
         subject.scope() == self.rule.scope
             && (subject.scope() == Scope::Host
                 || !self.scopes.iter().any(|scope| lacking.contains(scope))
-                    && !self.areas.iter().any(|area| facts.lacks_area(subject, *area)))
+                    && !self
+                        .areas
+                        .iter()
+                        .any(|area| facts.lacks_area(subject, *area)))
     }
 
     /// The finding of the rule on the subject.
@@ -180,16 +200,23 @@ impl<'r> Concern<'r> {
         let (mut advice, mut held_back) = (Vec::new(), Vec::new());
         let outcome = match condition.truth() {
             Truth::True => {
-                (advice, held_back) = advise::advise(rule, &condition, facts, subject, circumstances);
+                (advice, held_back) =
+                    advise::advise(rule, &condition, facts, subject, circumstances);
                 Outcome::Applies
             }
             Truth::False => Outcome::DoesNotApply,
             Truth::Unknown => {
                 let domains = self.domains.get_or_init(|| Domains::new(&rule.when));
-                Outcome::Undecided { needs: needs::needs(&condition, domains) }
+                Outcome::Undecided {
+                    needs: needs::needs(&condition, domains),
+                }
             }
         };
-        let which = if rule.names_which() { condition.which() } else { Vec::new() };
+        let which = if rule.names_which() {
+            condition.which()
+        } else {
+            Vec::new()
+        };
         // A title asserts even with an unknown fact in it; a question does not.
         let asserts = match &outcome {
             Outcome::Applies | Outcome::DoesNotApply => rule.title.is_known(facts, subject),

@@ -1,8 +1,9 @@
 //! Runs the examples of rules, which are their tests.
 //!
-//! An example becomes a small fact set: the rule's subject, one linked subject for every scope of its facts, and the
-//! stack it lists. The linked subjects are not part of the stack, so quantifiers find exactly the elements that the
-//! example lists (and the subject itself, where it is a device or a mount).
+//! An example becomes a small fact set: the rule's subject, one linked subject for every scope of
+//! its facts, and the stack it lists. The linked subjects are not part of the stack, so quantifiers
+//! find exactly the elements that the example lists (and the subject itself, where it is a device
+//! or a mount).
 
 use std::fmt;
 
@@ -38,7 +39,9 @@ impl fmt::Display for Failure {
 pub fn run(rules: &[Rule]) -> Vec<Failure> {
     let of_rule = |rule| {
         let rule: &Rule = rule;
-        rule.examples.iter().filter_map(move |example| run_one(rule, example))
+        rule.examples
+            .iter()
+            .filter_map(move |example| run_one(rule, example))
     };
     rules.iter().flat_map(of_rule).collect()
 }
@@ -66,7 +69,15 @@ fn drawn(finding: &Finding) -> String {
 /// The finding of the rule on an example.
 pub(super) fn finding(rule: &Rule, example: &Example) -> Finding {
     let (subject, facts) = machine(rule, example);
-    evaluate_one(rule, &facts, &subject, Circumstances { live: true, traced: true })
+    evaluate_one(
+        rule,
+        &facts,
+        &subject,
+        Circumstances {
+            live: true,
+            traced: true,
+        },
+    )
 }
 
 /// The machine of an example: the rule's subject, and all facts.
@@ -83,7 +94,11 @@ fn problem(finding: &Finding, example: &Example) -> Option<String> {
         Outcome::Undecided { .. } => Expect::Undecided,
     };
     if outcome != example.expect {
-        return Some(format!("expected “{}”, came out as “{}”", example.expect.word(), outcome.word()));
+        return Some(format!(
+            "expected “{}”, came out as “{}”",
+            example.expect.word(),
+            outcome.word()
+        ));
     }
     let sorted = |mut names: Vec<String>| {
         names.sort();
@@ -91,9 +106,20 @@ fn problem(finding: &Finding, example: &Example) -> Option<String> {
         names
     };
     let wanted = sorted(example.advise.clone()?);
-    let advised = sorted(finding.advice.iter().map(|advice| advice.setting.name.to_owned()).collect());
-    (wanted != advised)
-        .then(|| format!("expected advice on [{}], got [{}]", wanted.join(", "), advised.join(", ")))
+    let advised = sorted(
+        finding
+            .advice
+            .iter()
+            .map(|advice| advice.setting.name.to_owned())
+            .collect(),
+    );
+    (wanted != advised).then(|| {
+        format!(
+            "expected advice on [{}], got [{}]",
+            wanted.join(", "),
+            advised.join(", ")
+        )
+    })
 }
 
 fn subject(scope: Scope, name: &str) -> Subject {
@@ -112,7 +138,11 @@ fn facts(example: &Example, about: &Subject) -> FactSet {
     let mut set = FactSet::default();
     set.mention(about);
     for (fact, reading) in &example.facts {
-        let of = if fact.scope == about.scope() { about.clone() } else { subject(fact.scope, "linked") };
+        let of = if fact.scope == about.scope() {
+            about.clone()
+        } else {
+            subject(fact.scope, "linked")
+        };
         set.link(about, &of);
         set.put_value(&of, fact, reading.clone());
     }
@@ -122,10 +152,14 @@ fn facts(example: &Example, about: &Subject) -> FactSet {
     set
 }
 
-/// Stacks the subject on its file systems, those on the layers, and those on the disks, in sequence.
+/// Stacks the subject on its file systems, those on the layers, and those on the disks, in
+/// sequence.
 fn build(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
     let mut bottom = about.clone();
-    let above = [("mount", Scope::Mount, &stack.mounts), ("layer", Scope::Device, &stack.layers)];
+    let above = [
+        ("mount", Scope::Mount, &stack.mounts),
+        ("layer", Scope::Device, &stack.layers),
+    ];
     for (kind, scope, elements) in above {
         for (index, given) in elements.iter().enumerate() {
             let next = element(set, subject(scope, &format!("{kind} {}", index + 1)), given);
@@ -137,7 +171,8 @@ fn build(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
         let leaf = element(set, Subject::device(format!("leaf {}", index + 1)), given);
         set.stand(&bottom, &leaf);
     }
-    // A stack that is listed is complete: its last file system stands on a disk without any known fact.
+    // A stack that is listed is complete: its last file system stands on a disk without any known
+    // fact.
     if stack.leaves.is_empty() && bottom.scope() == Scope::Mount {
         let disk = element(set, Subject::device("disk"), &[]);
         set.stand(&bottom, &disk);

@@ -31,7 +31,13 @@ pub fn rows(trace: &Trace) -> Vec<TraceCondition> {
 
 fn add(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceCondition>) {
     let (seen, from) = trace.seen.as_ref().map(told).unwrap_or_default();
-    rows.push(TraceCondition { branch, label: trace.label.clone(), truth: trace.truth, seen, from });
+    rows.push(TraceCondition {
+        branch,
+        label: trace.label.clone(),
+        truth: trace.truth,
+        seen,
+        from,
+    });
     for (index, kid) in trace.kids.iter().enumerate() {
         let last = index + 1 == trace.kids.len();
         let branch = format!("{stem}{}", if last { "└─ " } else { "├─ " });
@@ -43,15 +49,29 @@ fn add(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceCondition>
 fn told(seen: &Seen) -> (String, String) {
     match &*seen.reading {
         Reading::Known { value, source } => (catalog::show(seen.fact, value), source.to_string()),
-        Reading::Unknown { why, detail, remedy } => {
-            let why = if detail.is_empty() { why.to_string() } else { format!("{why}: {detail}") };
-            (why, remedy.as_ref().map(|remedy| format!("→ {remedy}")).unwrap_or_default())
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => {
+            let why = if detail.is_empty() {
+                why.to_string()
+            } else {
+                format!("{why}: {detail}")
+            };
+            (
+                why,
+                remedy
+                    .as_ref()
+                    .map(|remedy| format!("→ {remedy}"))
+                    .unwrap_or_default(),
+            )
         }
     }
 }
 
-/// The tests of a condition that does not hold on which that depends, each with what was seen: `device.size at least
-/// 300 MiB (128 MiB)`. Of an undecided condition those that are unknown.
+/// The tests of a condition that does not hold on which that depends, each with what was seen:
+/// `device.size at least 300 MiB (128 MiB)`. Of an undecided condition those that are unknown.
 pub fn against(trace: &Trace) -> Vec<String> {
     let mut all = Vec::new();
     gather(trace, trace.truth, &mut all);
@@ -70,15 +90,27 @@ fn gather(trace: &Trace, truth: Truth, all: &mut Vec<String>) {
 
 /// The same as lines of a page.
 pub fn lines(page: &mut TextBuilder, indent: usize, trace: &Trace) {
-    let cells =
-        |row: TraceCondition| vec![row.branch + &row.label, row.truth.word().to_owned(), row.seen, row.from];
-    page.table(indent, &rows(trace).into_iter().map(cells).collect::<Vec<_>>(), &[]);
+    let cells = |row: TraceCondition| {
+        vec![
+            row.branch + &row.label,
+            row.truth.word().to_owned(),
+            row.seen,
+            row.from,
+        ]
+    };
+    page.table(
+        indent,
+        &rows(trace).into_iter().map(cells).collect::<Vec<_>>(),
+        &[],
+    );
 }
 
 /// A condition as a tree of words, independent of facts.
 pub fn condition(cond: &Cond) -> Vec<String> {
     let rows = rows(&unseen(cond));
-    rows.into_iter().map(|row| row.branch + &row.label).collect()
+    rows.into_iter()
+        .map(|row| row.branch + &row.label)
+        .collect()
 }
 
 fn unseen(cond: &Cond) -> Trace {
@@ -87,7 +119,12 @@ fn unseen(cond: &Cond) -> Trace {
         Cond::Not(cond) | Cond::Every(_, cond) | Cond::Some(_, cond) => vec![unseen(cond)],
         Cond::Fact(_) => Vec::new(),
     };
-    Trace { label: cond.label(), truth: Truth::Unknown, seen: None, kids }
+    Trace {
+        label: cond.label(),
+        truth: Truth::Unknown,
+        seen: None,
+        kids,
+    }
 }
 
 #[cfg(test)]
@@ -104,21 +141,55 @@ mod tests {
         let mut facts = FactSet::default();
         facts.link(&target, &top);
         facts.stand(&target, &top);
-        facts.know(&top, &mount::FSTYPE, "ext4".to_owned(), Source::line("/proc/self/mountinfo", 31));
-        facts.know(&top, &mount::CLASS, mount::MountClass::Block, Source::line("/proc/self/mountinfo", 31));
+        facts.know(
+            &top,
+            &mount::FSTYPE,
+            "ext4".to_owned(),
+            Source::line("/proc/self/mountinfo", 31),
+        );
+        facts.know(
+            &top,
+            &mount::CLASS,
+            mount::MountClass::Block,
+            Source::line("/proc/self/mountinfo", 31),
+        );
         let kernel = Version::parse("6.1.0-28-amd64").unwrap();
-        facts.know(&Subject::host(), &kernel::VERSION, kernel, Source::call("uname"));
-        facts.know(&target, &probe::FLUSH_COST, 1820.0, Source::Probe { id: "fsync".to_owned() });
+        facts.know(
+            &Subject::host(),
+            &kernel::VERSION,
+            kernel,
+            Source::call("uname"),
+        );
+        facts.know(
+            &target,
+            &probe::FLUSH_COST,
+            1820.0,
+            Source::Probe {
+                id: "fsync".to_owned(),
+            },
+        );
         for (disk, cache) in [("sda", Some(device::Cache::Protected)), ("sdb", None)] {
             facts.stand(&top, &Subject::device(disk));
             let help = Remedy::Install("storcli64".to_owned());
             let unknown = Reading::unknown(Why::Absent, "running storcli64").or_try(help);
             let known = |cache| Reading::known(cache, Source::derived(["controller.battery"]));
-            facts.put(&Subject::device(disk), &device::CACHE, cache.map_or(unknown, known));
+            facts.put(
+                &Subject::device(disk),
+                &device::CACHE,
+                cache.map_or(unknown, known),
+            );
         }
         let rules = tests::good();
         let rule = rules.find("mount.barrier-option").unwrap();
-        let finding = evaluate_one(rule, &facts, &target, Circumstances { live: true, traced: true });
+        let finding = evaluate_one(
+            rule,
+            &facts,
+            &target,
+            Circumstances {
+                live: true,
+                traced: true,
+            },
+        );
         let mut page = TextBuilder::default();
         page.verbatim(0, &condition(&rule.when).join("\n"));
         page.gap();
@@ -126,6 +197,9 @@ mod tests {
         lines(&mut page, 0, trace);
         insta::assert_snapshot!(page.finish());
         let unknown = against(trace);
-        assert_eq!(unknown[0], "device.cache is protected (absent: running storcli64)");
+        assert_eq!(
+            unknown[0],
+            "device.cache is protected (absent: running storcli64)"
+        );
     }
 }

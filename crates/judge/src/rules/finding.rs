@@ -31,7 +31,13 @@ pub enum Level {
 
 impl Level {
     /// All of them, least first.
-    pub const ALL: [Self; 5] = [Self::Keep, Self::Option, Self::Advice, Self::Warning, Self::Critical];
+    pub const ALL: [Self; 5] = [
+        Self::Keep,
+        Self::Option,
+        Self::Advice,
+        Self::Warning,
+        Self::Critical,
+    ];
 
     /// The word in rules, JSON and on screens.
     pub fn word(self) -> &'static str {
@@ -62,7 +68,12 @@ pub enum Confidence {
 
 impl Confidence {
     /// All of them, least first.
-    pub const ALL: [Self; 4] = [Self::Experimental, Self::Documented, Self::Measured, Self::Certain];
+    pub const ALL: [Self; 4] = [
+        Self::Experimental,
+        Self::Documented,
+        Self::Measured,
+        Self::Certain,
+    ];
 
     /// The word in rules, JSON and on screens.
     pub fn word(self) -> &'static str {
@@ -180,8 +191,14 @@ pub enum Reach {
 
 impl Reach {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::ThisMount, Self::WholeFilesystem, Self::NewFiles, Self::Server, Self::Device, Self::NextBoot];
+    pub const ALL: [Self; 6] = [
+        Self::ThisMount,
+        Self::WholeFilesystem,
+        Self::NewFiles,
+        Self::Server,
+        Self::Device,
+        Self::NextBoot,
+    ];
 
     /// The word in rules and JSON.
     pub fn word(self) -> &'static str {
@@ -209,7 +226,11 @@ struct Interruption {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
 fn interruption<S: Serializer>(risk: &Risk, out: S) -> Result<S::Ok, S::Error> {
     let data_loss_if_wrong = *risk == Risk::DataLossIfWrong;
-    Interruption { interrupts: risk.interrupts(), data_loss_if_wrong }.serialize(out)
+    Interruption {
+        interrupts: risk.interrupts(),
+        data_loss_if_wrong,
+    }
+    .serialize(out)
 }
 
 /// A change as the JSON has it; one that keeps has neither part.
@@ -227,7 +248,12 @@ fn change_parts<S: Serializer>(change: &Change, out: S) -> Result<S::Ok, S::Erro
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } | Change::Keep => None,
     };
     let add = if set.is_some() { &[] } else { change.values() };
-    ChangeParts { set, add, remove: change.removed() }.serialize(out)
+    ChangeParts {
+        set,
+        add,
+        remove: change.removed(),
+    }
+    .serialize(out)
 }
 
 /// What advice does to a setting.
@@ -274,7 +300,9 @@ impl Change {
             Self::Set(value) => value.clone(),
             Self::Add(values) => format!("add {}", values.join(", ")),
             Self::Remove(values) => format!("remove {}", values.join(", ")),
-            Self::Edit { add, remove } => format!("add {}, remove {}", add.join(", "), remove.join(", ")),
+            Self::Edit { add, remove } => {
+                format!("add {}, remove {}", add.join(", "), remove.join(", "))
+            }
             Self::Keep => "keep".to_owned(),
         }
     }
@@ -297,7 +325,10 @@ pub struct Advice {
     pub reach: Reach,
     /// What it interrupts, and whether data can be lost.
     #[serde(flatten, serialize_with = "interruption")]
-    #[cfg_attr(any(test, feature = "testing"), schemars(flatten, with = "Interruption"))]
+    #[cfg_attr(
+        any(test, feature = "testing"),
+        schemars(flatten, with = "Interruption")
+    )]
     pub risk: Risk,
     /// For one choice among several, such as the file system of a free disk: 1 is the first choice.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -333,7 +364,11 @@ impl Advice {
     /// What is to be run for review, under its word: `apply`, `verify` and `undo`.
     pub fn commands(&self) -> [(&'static str, &[Command]); 3] {
         let of = |purpose: Purpose, commands| (purpose.word(), commands);
-        [of(Purpose::Apply, &*self.apply), of(Purpose::Verify, &*self.verify), of(Purpose::Undo, &*self.undo)]
+        [
+            of(Purpose::Apply, &*self.apply),
+            of(Purpose::Verify, &*self.verify),
+            of(Purpose::Undo, &*self.undo),
+        ]
     }
 }
 
@@ -391,13 +426,15 @@ pub struct Finding {
     pub refs: Arc<[String]>,
     /// What to do. Empty unless it applies.
     pub advice: Vec<Advice>,
-    /// Advice that could lose data and is not given, because not every fact that decides it was seen on this machine.
+    /// Advice that could lose data and is not given, because not every fact that decides it was
+    /// seen on this machine.
     pub held_back: Vec<HeldBack>,
-    /// What mends it, or why nothing on this host does. Of whatever is critical and applies, there is one.
+    /// What mends it, or why nothing on this host does. Of whatever is critical and applies, there
+    /// is one.
     #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
     pub remedy: Option<Mending>,
-    /// Why it is so: every sub-condition with what was seen. Left out where nobody will read it: on a large host it is the
-    /// larger part of all findings.
+    /// Why it is so: every sub-condition with what was seen. Left out where nobody will read it: on
+    /// a large host it is the larger part of all findings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<Trace>>,
 }
@@ -410,7 +447,13 @@ impl Finding {
             Outcome::Undecided { .. } => 1,
             Outcome::DoesNotApply => 2,
         };
-        (outcome, Reverse(self.level), Reverse(self.confidence), &self.rule, &self.subject)
+        (
+            outcome,
+            Reverse(self.level),
+            Reverse(self.confidence),
+            &self.rule,
+            &self.subject,
+        )
     }
 }
 
@@ -421,7 +464,8 @@ pub struct Mending {
     /// Whether it can be done on this host.
     pub here: bool,
     #[serde(rename = "text")]
-    /// In a sentence or two: what to do, or why nothing here mends it and where that is to be changed.
+    /// In a sentence or two: what to do, or why nothing here mends it and where that is to be
+    /// changed.
     pub says: String,
 }
 

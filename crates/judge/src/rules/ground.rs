@@ -1,9 +1,11 @@
-//! A condition applied to the facts of one subject: every fact looked up, every quantifier expanded.
+//! A condition applied to the facts of one subject: every fact looked up, every quantifier
+//! expanded.
 //!
-//! Evaluation, needs and the asymmetry rule all read this one tree, so they cannot disagree about where a fact was
-//! looked up. Where a path of the stack ends in something other than a disk, quantifiers get an extra element without
-//! known facts, because an incompletely read stack could hold anything. Most rules do not apply to most subjects,
-//! because a single part is false; [`truth`] stops there and builds no tree.
+//! Evaluation, needs and the asymmetry rule all read this one tree, so they cannot disagree about
+//! where a fact was looked up. Where a path of the stack ends in something other than a disk,
+//! quantifiers get an extra element without known facts, because an incompletely read stack could
+//! hold anything. Most rules do not apply to most subjects, because a single part is false;
+//! [`truth`] stops there and builds no tree.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -55,7 +57,11 @@ impl<'a> BoundCondition<'a> {
 
     /// The same, with lookups of the subject reused.
     pub fn on(cond: &'a Cond, view: &SubjectView<'_>) -> Self {
-        LookupScope { view, elements: &[] }.ground(cond)
+        LookupScope {
+            view,
+            elements: &[],
+        }
+        .ground(cond)
     }
 
     pub fn label(&self) -> String {
@@ -93,11 +99,16 @@ impl<'a> BoundCondition<'a> {
             ConditionNode::Test(_, seen) => Some(seen.clone()),
             _ => None,
         };
-        Trace { label: self.label(), truth, seen, kids }
+        Trace {
+            label: self.label(),
+            truth,
+            seen,
+            kids,
+        }
     }
 
-    /// The elements of the first quantifier whose result is that of the whole: where the whole holds, the elements for
-    /// which it holds.
+    /// The elements of the first quantifier whose result is that of the whole: where the whole
+    /// holds, the elements for which it holds.
     pub fn which(&self) -> Vec<&Subject> {
         self.which_come_to(self.truth()).unwrap_or_default()
     }
@@ -108,7 +119,11 @@ impl<'a> BoundCondition<'a> {
             let fitting = kids.iter().filter(|kid| kid.truth() == wanted);
             return Some(fitting.filter_map(|kid| kid.element.as_ref()).collect());
         }
-        let wanted = if matches!(self.node, ConditionNode::Not(_)) { !wanted } else { wanted };
+        let wanted = if matches!(self.node, ConditionNode::Not(_)) {
+            !wanted
+        } else {
+            wanted
+        };
         kids.iter().find_map(|kid| kid.which_come_to(wanted))
     }
 
@@ -123,11 +138,15 @@ impl<'a> BoundCondition<'a> {
 
 /// The result of a condition on a subject: that of its [`BoundCondition`].
 pub(super) fn truth(cond: &Cond, view: &SubjectView<'_>) -> Truth {
-    LookupScope { view, elements: &[] }.truth(cond)
+    LookupScope {
+        view,
+        elements: &[],
+    }
+    .truth(cond)
 }
 
-/// A subject with its facts and, on first use, its stack and the subjects in which its facts are looked up: many rules
-/// use those of one subject.
+/// A subject with its facts and, on first use, its stack and the subjects in which its facts are
+/// looked up: many rules use those of one subject.
 pub(super) struct SubjectView<'f> {
     pub facts: &'f FactSet,
     pub subject: &'f Subject,
@@ -138,11 +157,17 @@ pub(super) struct SubjectView<'f> {
 impl<'f> SubjectView<'f> {
     /// A view without any lookups yet.
     pub fn new(facts: &'f FactSet, subject: &'f Subject) -> Self {
-        Self { facts, subject, stack: OnceCell::new(), homes: Default::default() }
+        Self {
+            facts,
+            subject,
+            stack: OnceCell::new(),
+            homes: Default::default(),
+        }
     }
 
     fn stack(&self) -> &StackSubjects {
-        self.stack.get_or_init(|| StackSubjects::from_facts(self.facts, self.subject))
+        self.stack
+            .get_or_init(|| StackSubjects::from_facts(self.facts, self.subject))
     }
 
     /// The subject in which facts of a scope are looked up.
@@ -180,7 +205,11 @@ impl LookupScope<'_, '_> {
             Cond::Some(relation, cond) => ConditionNode::Any(self.spread(*relation, cond)),
             Cond::Fact(test) => ConditionNode::Test(test, self.look(test.fact)),
         };
-        BoundCondition { says: Says::Cond(cond), element: None, node }
+        BoundCondition {
+            says: Says::Cond(cond),
+            element: None,
+            node,
+        }
     }
 
     fn truth(&self, cond: &Cond) -> Truth {
@@ -211,17 +240,28 @@ impl LookupScope<'_, '_> {
         cond: &'s Cond,
     ) -> impl Iterator<Item = Truth> + 's {
         let on = move |element| self.within(element, |place| place.truth(cond));
-        let unseen = move || stack.open_end(self.view.facts, relation).map(|_| Truth::Unknown);
-        stack.elements(relation).map(on).chain(iter::once_with(unseen).flatten())
+        let unseen = move || {
+            stack
+                .open_end(self.view.facts, relation)
+                .map(|_| Truth::Unknown)
+        };
+        stack
+            .elements(relation)
+            .map(on)
+            .chain(iter::once_with(unseen).flatten())
     }
 
     /// The same place, in one more element.
     fn within<R>(&self, element: &Subject, work: impl FnOnce(LookupScope<'_, '_>) -> R) -> R {
         let elements = [self.elements, std::slice::from_ref(element)].concat();
-        work(LookupScope { elements: &elements, ..*self })
+        work(LookupScope {
+            elements: &elements,
+            ..*self
+        })
     }
 
-    /// The stack that a quantifier goes through: that of the innermost element, or of the rule's subject.
+    /// The stack that a quantifier goes through: that of the innermost element, or of the rule's
+    /// subject.
     fn stack(&self) -> Cow<'_, StackSubjects> {
         match self.elements.last() {
             Some(element) => Cow::Owned(StackSubjects::from_facts(self.view.facts, element)),
@@ -239,27 +279,37 @@ impl LookupScope<'_, '_> {
     fn look(&self, fact: &KeyInfo) -> Seen {
         let SubjectView { facts, subject, .. } = self.view;
         match self.home(fact.scope) {
-            Some((of, known)) => {
-                Seen { subject: of.clone(), fact: fact.name, reading: Arc::clone(known.shared(fact.id)) }
-            }
-            None => {
-                Seen { subject: (*subject).clone(), fact: fact.name, reading: facts.lookup(subject, fact) }
-            }
+            Some((of, known)) => Seen {
+                subject: of.clone(),
+                fact: fact.name,
+                reading: Arc::clone(known.shared(fact.id)),
+            },
+            None => Seen {
+                subject: (*subject).clone(),
+                fact: fact.name,
+                reading: facts.lookup(subject, fact),
+            },
         }
     }
 
-    /// The condition on every element, and on one without known facts where the stack may continue unseen.
+    /// The condition on every element, and on one without known facts where the stack may continue
+    /// unseen.
     fn spread<'a>(&self, relation: Relation, cond: &'a Cond) -> Vec<BoundCondition<'a>> {
         let stack = self.stack();
         let on = |element: &Subject| {
             let ground = self.within(element, |place| place.ground(cond));
-            BoundCondition { element: Some(element.clone()), ..ground }
+            BoundCondition {
+                element: Some(element.clone()),
+                ..ground
+            }
         };
-        let unseen = stack.open_end(self.view.facts, relation).map(|end| BoundCondition {
-            says: Says::Unseen(end.clone()),
-            element: None,
-            node: ConditionNode::Blind,
-        });
+        let unseen = stack
+            .open_end(self.view.facts, relation)
+            .map(|end| BoundCondition {
+                says: Says::Unseen(end.clone()),
+                element: None,
+                node: ConditionNode::Blind,
+            });
         stack.elements(relation).map(on).chain(unseen).collect()
     }
 }
@@ -276,10 +326,17 @@ impl StackSubjects {
         // Clusters and boot lines stand on nothing themselves; their target or mount does.
         let linked = [Scope::Target, Scope::Mount].map(|scope| facts.resolve(subject, scope));
         let standing = |one: &Subject| !facts.below(one).is_empty();
-        let top = [Some(subject.clone())].into_iter().chain(linked).flatten().find(standing);
+        let top = [Some(subject.clone())]
+            .into_iter()
+            .chain(linked)
+            .flatten()
+            .find(standing);
         let top = top.unwrap_or_else(|| subject.clone());
         let all = [top.clone()].into_iter().chain(facts.stack(&top)).collect();
-        Self { all, leaves: facts.leaves(&top) }
+        Self {
+            all,
+            leaves: facts.leaves(&top),
+        }
     }
 
     fn elements(&self, relation: Relation) -> impl Iterator<Item = &Subject> {
@@ -287,7 +344,8 @@ impl StackSubjects {
             Relation::Leaf => (&self.leaves, None),
             relation => (&self.all, Some(relation.scope())),
         };
-        from.iter().filter(move |one| scope.is_none_or(|scope| one.scope() == scope))
+        from.iter()
+            .filter(move |one| scope.is_none_or(|scope| one.scope() == scope))
     }
 
     /// An end of the stack below which more must follow, as far as the relation is concerned.
@@ -300,15 +358,28 @@ impl StackSubjects {
 
 /// File systems that stand on no device and no other file system of this machine.
 fn stands_alone(facts: &FactSet, end: &Subject) -> bool {
-    facts.value(end, &mount::CLASS).is_some_and(MountClass::is_diskless)
+    facts
+        .value(end, &mount::CLASS)
+        .is_some_and(MountClass::is_diskless)
 }
 
-/// Whether the result depends only on readings that `seen_here` accepts: enough of them exist, and none is unknown.
-pub(super) fn proven(ground: &BoundCondition<'_>, seen_here: &dyn Fn(&Reading<Value>) -> bool) -> bool {
+/// Whether the result depends only on readings that `seen_here` accepts: enough of them exist, and
+/// none is unknown.
+pub(super) fn proven(
+    ground: &BoundCondition<'_>,
+    seen_here: &dyn Fn(&Reading<Value>) -> bool,
+) -> bool {
     let truth = ground.truth();
     let enough = |kids: &[BoundCondition<'_>], needs_all: bool| {
-        let mut proofs = kids.iter().map(|kid| kid.truth() == truth && proven(kid, seen_here));
-        !kids.is_empty() && if needs_all { proofs.all(|one| one) } else { proofs.any(|one| one) }
+        let mut proofs = kids
+            .iter()
+            .map(|kid| kid.truth() == truth && proven(kid, seen_here));
+        !kids.is_empty()
+            && if needs_all {
+                proofs.all(|one| one)
+            } else {
+                proofs.any(|one| one)
+            }
     };
     match (&ground.node, truth) {
         (_, Truth::Unknown) | (ConditionNode::Blind, _) => false,
@@ -332,19 +403,40 @@ mod tests {
 
     fn every(relation: Relation) -> Cond {
         let op = Op::Is(Value::Text("protected".to_owned()));
-        Cond::Every(relation, Box::new(Cond::Fact(Test { fact: &device::CACHE.info, op })))
+        Cond::Every(
+            relation,
+            Box::new(Cond::Fact(Test {
+                fact: &device::CACHE.info,
+                op,
+            })),
+        )
     }
 
-    /// A target on a mount on a protected disk, and on a loop device whose file lies on another mount.
+    /// A target on a mount on a protected disk, and on a loop device whose file lies on another
+    /// mount.
     fn half_read() -> (FactSet, Subject, Subject) {
         let mut set = FactSet::default();
-        let (target, top, below) = (Subject::target("/t"), Subject::mount("/t"), Subject::mount("/below"));
+        let (target, top, below) = (
+            Subject::target("/t"),
+            Subject::mount("/t"),
+            Subject::mount("/below"),
+        );
         let (disk, loop0) = (Subject::device("sda"), Subject::device("loop0"));
-        for (top, base) in [(&target, &top), (&top, &disk), (&top, &loop0), (&loop0, &below)] {
+        for (top, base) in [
+            (&target, &top),
+            (&top, &disk),
+            (&top, &loop0),
+            (&loop0, &below),
+        ] {
             set.stand(top, base);
         }
         for device in [&disk, &loop0] {
-            set.know(device, &device::CACHE, device::Cache::Protected, Source::file("x"));
+            set.know(
+                device,
+                &device::CACHE,
+                device::Cache::Protected,
+                Source::file("x"),
+            );
         }
         (set, target, below)
     }
@@ -352,11 +444,18 @@ mod tests {
     #[test]
     fn a_stack_that_goes_on_unseen_is_not_known_to_be_safe() {
         let (mut set, target, below) = half_read();
-        let truth = |set: &FactSet, relation| BoundCondition::new(&every(relation), set, &target).truth();
+        let truth =
+            |set: &FactSet, relation| BoundCondition::new(&every(relation), set, &target).truth();
         assert_eq!(truth(&set, Relation::Leaf), Truth::Unknown);
         assert_eq!(truth(&set, Relation::Layer), Truth::Unknown);
-        // A file on a network file system ends the block devices of this machine, but has no disk here.
-        set.know(&below, &mount::CLASS, MountClass::Network, Source::file("x"));
+        // A file on a network file system ends the block devices of this machine, but has no disk
+        // here.
+        set.know(
+            &below,
+            &mount::CLASS,
+            MountClass::Network,
+            Source::file("x"),
+        );
         assert_eq!(truth(&set, Relation::Leaf), Truth::Unknown);
         assert_eq!(truth(&set, Relation::Layer), Truth::True);
         set.stand(&below, &Subject::device("sda"));
@@ -366,16 +465,37 @@ mod tests {
     #[test]
     fn the_elements_that_a_condition_is_about() {
         let (mut set, target, _) = half_read();
-        set.know(&Subject::device("loop0"), &device::CACHE, device::Cache::Volatile, Source::file("x"));
+        set.know(
+            &Subject::device("loop0"),
+            &device::CACHE,
+            device::Cache::Volatile,
+            Source::file("x"),
+        );
         let named = |set: &FactSet, cond: &Cond| {
             let ground = BoundCondition::new(cond, set, &target);
-            ground.which().into_iter().map(|one| one.name().to_owned()).collect::<Vec<_>>()
+            ground
+                .which()
+                .into_iter()
+                .map(|one| one.name().to_owned())
+                .collect::<Vec<_>>()
         };
         let protected = every(Relation::Layer);
-        assert_eq!(named(&set, &protected), ["loop0"], "it is what makes it false");
-        assert_eq!(named(&set, &Cond::Not(Box::new(every(Relation::Layer)))), ["loop0"]);
-        let Cond::Every(relation, holds) = every(Relation::Layer) else { panic!() };
-        assert_eq!(named(&set, &Cond::All(vec![Cond::Some(relation, holds)])), ["sda"]);
+        assert_eq!(
+            named(&set, &protected),
+            ["loop0"],
+            "it is what makes it false"
+        );
+        assert_eq!(
+            named(&set, &Cond::Not(Box::new(every(Relation::Layer)))),
+            ["loop0"]
+        );
+        let Cond::Every(relation, holds) = every(Relation::Layer) else {
+            panic!()
+        };
+        assert_eq!(
+            named(&set, &Cond::All(vec![Cond::Some(relation, holds)])),
+            ["sda"]
+        );
     }
 
     #[test]
@@ -384,7 +504,10 @@ mod tests {
         set.stand(&below, &Subject::device("sda"));
         let cluster = Subject::cluster("/t");
         set.link(&cluster, &target);
-        assert_eq!(BoundCondition::new(&every(Relation::Leaf), &set, &cluster).truth(), Truth::True);
+        assert_eq!(
+            BoundCondition::new(&every(Relation::Leaf), &set, &cluster).truth(),
+            Truth::True
+        );
         assert_eq!(
             BoundCondition::new(&every(Relation::Leaf), &set, &Subject::cluster("/u")).truth(),
             Truth::Unknown

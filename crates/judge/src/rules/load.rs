@@ -1,16 +1,17 @@
 //! Reads rule files: TOML to rules, with all mistakes of a file at once, each at its place.
 //!
-//! A rule with a mistake is left out and the others are kept; the caller decides the consequences of a mistake. Checks
-//! across files (a duplicate id) are left to [`super::set`]. A file with broken syntax is read again table by table.
-//! The parser recovers by skipping, and a rule that has lost some of its conditions is another rule.
+//! A rule with a mistake is left out and the others are kept; the caller decides the consequences
+//! of a mistake. Checks across files (a duplicate id) are left to [`super::set`]. A file with
+//! broken syntax is read again table by table. The parser recovers by skipping, and a rule that has
+//! lost some of its conditions is another rule.
 
 mod fields;
 mod pieces;
 mod remedy {
     //! The remedy of a rule, which every critical rule has to state.
     //!
-    //! Advice counts as a remedy only where it is always given. Advice with a condition of its own, or with a value from a
-    //! fact, may be missing where the rule applies.
+    //! Advice counts as a remedy only where it is always given. Advice with a condition of its own,
+    //! or with a value from a fact, may be missing where the rule applies.
 
     use crate::rules::Level;
     use crate::rules::diagnostic::{Diagnostics, Span};
@@ -33,8 +34,9 @@ mod remedy {
             span: Span,
             problems: &mut Diagnostics,
         ) {
-            let told =
-                self.here.is_some() || self.none.is_some() || advise.iter().any(AdviceSpec::is_always_given);
+            let told = self.here.is_some()
+                || self.none.is_some()
+                || advise.iter().any(AdviceSpec::is_always_given);
             if level == Some(Level::Critical) && !told {
                 problems.missing(
                 span,
@@ -45,8 +47,8 @@ mod remedy {
         }
     }
 }
-mod value;
 mod cond;
+mod value;
 mod prose {
     //! The texts of rules: lines joined to paragraphs, and the facts named in them.
 
@@ -64,7 +66,12 @@ mod prose {
     }
 
     /// The same of a text at this place.
-    pub fn template(text: &str, span: &Span, sight: &Sight, problems: &mut Diagnostics) -> Template {
+    pub fn template(
+        text: &str,
+        span: &Span,
+        sight: &Sight,
+        problems: &mut Diagnostics,
+    ) -> Template {
         let template = Template::parse(text, |name| cond::named(name, span, sight, problems)).0;
         if template.names_which() {
             problems.report(span, "`{which}` stands in titles and reasons only", WHICH);
@@ -98,7 +105,11 @@ mod evidence {
     pub(super) fn evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Study> {
         let before = problems.count();
         let fields = CheckedTable::open(item, &EVIDENCE, problems)?;
-        let mut words = |key: &str| fields.text(key, problems).map(|Text { text, .. }| flowing(&text));
+        let mut words = |key: &str| {
+            fields
+                .text(key, problems)
+                .map(|Text { text, .. }| flowing(&text))
+        };
         let (source, says, caveat) = (words("source"), words("says"), words("caveat"));
         let (kernel, hardware, contradicted_by) =
             (words("kernel"), words("hardware"), words("contradicted_by"));
@@ -118,7 +129,10 @@ mod evidence {
     }
 
     fn year(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u16> {
-        let year = item.get_ref().as_integer().and_then(|year| year.as_str().parse().ok());
+        let year = item
+            .get_ref()
+            .as_integer()
+            .and_then(|year| year.as_str().parse().ok());
         let year = year.filter(|year| YEARS.contains(year));
         if year.is_none() {
             problems.report(
@@ -138,12 +152,22 @@ mod others {
     use crate::rules::diagnostic::{Diagnostics, Span};
     use crate::rules::others::{GIVEN, Off, Override};
 
-    const OFF: TableSchema =
-        TableSchema { what: "this table", required: &["rule", "because"], optional: &["until"] };
-    const OVERRIDE: TableSchema =
-        TableSchema { what: "this override", required: &["rule", "level", "because"], optional: &["until"] };
+    const OFF: TableSchema = TableSchema {
+        what: "this table",
+        required: &["rule", "because"],
+        optional: &["until"],
+    };
+    const OVERRIDE: TableSchema = TableSchema {
+        what: "this override",
+        required: &["rule", "level", "because"],
+        optional: &["until"],
+    };
 
-    pub(super) fn off(item: SpannedValue<'_>, file: &str, problems: &mut Diagnostics) -> Option<(Off, Span)> {
+    pub(super) fn off(
+        item: SpannedValue<'_>,
+        file: &str,
+        problems: &mut Diagnostics,
+    ) -> Option<(Off, Span)> {
         let before = problems.count();
         let fields = CheckedTable::open(item, &OFF, problems)?;
         let rule = fields.text("rule", problems);
@@ -153,7 +177,16 @@ mod others {
             return None;
         }
         let line = problems.line(rule.span.start);
-        Some((Off { rule: rule.text, because, until, file: file.to_owned(), line }, rule.span))
+        Some((
+            Off {
+                rule: rule.text,
+                because,
+                until,
+                file: file.to_owned(),
+                line,
+            },
+            rule.span,
+        ))
     }
 
     /// Parses an `[[override]]`. The rule's own level is unknown here.
@@ -173,7 +206,18 @@ mod others {
         }
         let line = problems.line(rule.span.start);
         let file = file.to_owned();
-        Some((Override { rule: rule.text, was: level, level, because, until, file, line }, rule.span))
+        Some((
+            Override {
+                rule: rule.text,
+                was: level,
+                level,
+                because,
+                until,
+                file,
+                line,
+            },
+            rule.span,
+        ))
     }
 
     /// The reason, which must not be empty.
@@ -181,7 +225,11 @@ mod others {
         let because = fields.text("because", problems)?;
         let words = flowing(&because.text);
         if words.is_empty() {
-            problems.report(because.span, "a reason without a word", "every report shows it: say why");
+            problems.report(
+                because.span,
+                "a reason without a word",
+                "every report shows it: say why",
+            );
             return None;
         }
         Some(words)
@@ -205,11 +253,25 @@ use super::others::{Off, Override};
 use super::template::Template;
 use super::{Basis, Confidence, Level};
 
-const FILE: TableSchema =
-    TableSchema { what: "a rule file", required: &[], optional: &["rule", "release", "off", "override"] };
+const FILE: TableSchema = TableSchema {
+    what: "a rule file",
+    required: &[],
+    optional: &["rule", "release", "off", "override"],
+};
 const RULE: TableSchema = TableSchema {
     what: "this rule",
-    required: &["id", "since", "for", "title", "question", "level", "confidence", "because", "refs", "when"],
+    required: &[
+        "id",
+        "since",
+        "for",
+        "title",
+        "question",
+        "level",
+        "confidence",
+        "because",
+        "refs",
+        "when",
+    ],
     optional: &[
         "checked",
         "caps",
@@ -235,11 +297,17 @@ pub(super) struct Terms {
 impl Terms {
     /// Those of a file that comes with walwise.
     pub(super) const fn ours(examples: RuleExamples) -> Self {
-        Self { author: Author::Walwise, examples }
+        Self {
+            author: Author::Walwise,
+            examples,
+        }
     }
 
     /// Those of a user's file.
-    pub(super) const USERS: Self = Self { author: Author::User, examples: RuleExamples::Read };
+    pub(super) const USERS: Self = Self {
+        author: Author::User,
+        examples: RuleExamples::Read,
+    };
 }
 
 /// The contents of a file.
@@ -258,10 +326,13 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// Adds the contents of a piece of the file; a piece with broken syntax adds only its mistakes and ids.
+    /// Adds the contents of a piece of the file; a piece with broken syntax adds only its mistakes
+    /// and ids.
     fn add(&mut self, piece: Read, by: &TableSection<'_>) {
         let moved = |span: Span| span.start + by.start..span.end + by.start;
-        let Read { mut loaded, broken, .. } = piece;
+        let Read {
+            mut loaded, broken, ..
+        } = piece;
         if broken {
             loaded.rules.clear();
             loaded.off.clear();
@@ -271,14 +342,35 @@ impl Loaded {
             self.rules.push((rule.moved(by.lines), moved(span)));
         }
         for (off, span) in loaded.off {
-            self.off.push((Off { line: off.line + by.lines, ..off }, moved(span)));
+            self.off.push((
+                Off {
+                    line: off.line + by.lines,
+                    ..off
+                },
+                moved(span),
+            ));
         }
         for (level, span) in loaded.levels {
-            self.levels.push((Override { line: level.line + by.lines, ..level }, moved(span)));
+            self.levels.push((
+                Override {
+                    line: level.line + by.lines,
+                    ..level
+                },
+                moved(span),
+            ));
         }
-        self.ids.extend(loaded.ids.into_iter().map(|(id, span)| (id, moved(span))));
-        self.overridden.extend(loaded.overridden.into_iter().map(|(id, span)| (id, moved(span))));
-        self.diags.extend(loaded.diags.into_iter().map(|diag| Diag { span: moved(diag.span), ..diag }));
+        self.ids
+            .extend(loaded.ids.into_iter().map(|(id, span)| (id, moved(span))));
+        self.overridden.extend(
+            loaded
+                .overridden
+                .into_iter()
+                .map(|(id, span)| (id, moved(span))),
+        );
+        self.diags.extend(loaded.diags.into_iter().map(|diag| Diag {
+            span: moved(diag.span),
+            ..diag
+        }));
     }
 }
 
@@ -286,7 +378,9 @@ impl Rule {
     /// The same, moved down by so many lines.
     fn moved(mut self, lines: usize) -> Self {
         self.line += lines;
-        self.examples.iter_mut().for_each(|example| example.line += lines);
+        self.examples
+            .iter_mut()
+            .for_each(|example| example.line += lines);
         self
     }
 }
@@ -303,12 +397,19 @@ struct Read {
 /// The largest file that is read, in bytes.
 const LARGEST: usize = 1 << 20;
 
-/// Reads a file. The cost is bounded by its size, the length of its texts and lists, and the number of listed mistakes.
+/// Reads a file. The cost is bounded by its size, the length of its texts and lists, and the number
+/// of listed mistakes.
 pub(super) fn load(file: &str, source: &str, terms: Terms) -> Loaded {
     if source.len() > LARGEST {
-        let message = format!("a file of {} bytes; the largest that is read has {LARGEST}", source.len());
+        let message = format!(
+            "a file of {} bytes; the largest that is read has {LARGEST}",
+            source.len()
+        );
         let help = "put its rules into several files".to_owned();
-        return Loaded { diags: vec![Diag::mistake(0..0, message, help)], ..Loaded::default() };
+        return Loaded {
+            diags: vec![Diag::mistake(0..0, message, help)],
+            ..Loaded::default()
+        };
     }
     let mut loaded = whole_or_pieces(file, source, terms);
     loaded.diags = few(loaded.diags);
@@ -326,7 +427,11 @@ fn whole_or_pieces(file: &str, source: &str, terms: Terms) -> Loaded {
         loaded.add(read(file, piece.text, terms, known), &piece);
     }
     // Mistakes that show only when the pieces are taken together.
-    if !loaded.diags.iter().any(|diag| diag.weight == Weight::Mistake) {
+    if !loaded
+        .diags
+        .iter()
+        .any(|diag| diag.weight == Weight::Mistake)
+    {
         loaded.diags = whole.loaded.diags;
     }
     loaded
@@ -356,26 +461,38 @@ fn read(file: &str, source: &str, terms: Terms, known: bool) -> Read {
             loaded.off.extend(others::off(item, file, &mut problems));
         }
         for item in top.many("override", &mut problems) {
-            loaded.levels.extend(others::level(item, file, &mut problems));
+            loaded
+                .levels
+                .extend(others::level(item, file, &mut problems));
         }
     }
     let broken = problems.is_broken();
     loaded.diags = problems.into_diags();
-    Read { loaded, broken, strange }
+    Read {
+        loaded,
+        broken,
+        strange,
+    }
 }
 
 /// The examples of a rule, without those that repeat another one.
 fn examples(fields: &CheckedTable<'_>, sight: &Sight, problems: &mut Diagnostics) -> Vec<Example> {
     let mut examples: Vec<Example> = Vec::new();
     for item in fields.tables("example", problems) {
-        let Some(example) = example::example(item, sight, problems) else { continue };
-        if let Some((repeated, message)) =
-            examples.iter().find_map(|other| Some((other, example.repeats(other)?)))
+        let Some(example) = example::example(item, sight, problems) else {
+            continue;
+        };
+        if let Some((repeated, message)) = examples
+            .iter()
+            .find_map(|other| Some((other, example.repeats(other)?)))
         {
             problems.report(
                 item,
                 message,
-                format!("the other stands in line {}; give it facts and a name of its own", repeated.line),
+                format!(
+                    "the other stands in line {}; give it facts and a name of its own",
+                    repeated.line
+                ),
             );
         }
         examples.push(example);
@@ -400,7 +517,10 @@ fn rule(
     let confidence = fields.word("confidence", &Confidence::ALL, Confidence::word, problems);
     let basis = fields.word("basis", &Basis::ALL, Basis::word, problems);
     let question = fields.text("question", problems);
-    if let Some(question) = question.as_ref().filter(|question| !question.text.trim_end().ends_with('?')) {
+    if let Some(question) = question
+        .as_ref()
+        .filter(|question| !question.text.trim_end().ends_with('?'))
+    {
         problems.report(
             question,
             "a question without a question mark",
@@ -408,8 +528,14 @@ fn rule(
         );
     }
     let overrides = fields.texts("overrides", problems).unwrap_or_default();
-    loaded.overridden.extend(overrides.iter().map(|id| (id.text.clone(), id.span.clone())));
-    let when = fields.get("when").and_then(|when| cond::cond(when, sight, problems));
+    loaded.overridden.extend(
+        overrides
+            .iter()
+            .map(|id| (id.text.clone(), id.span.clone())),
+    );
+    let when = fields
+        .get("when")
+        .and_then(|when| cond::cond(when, sight, problems));
     let quantifies = when.as_ref().is_none_or(Cond::quantifies);
     let texts = head.texts(quantifies, problems);
     let question = question.map(|text| asked(&text, problems));
@@ -426,10 +552,16 @@ fn rule(
         RuleExamples::Left => Vec::new(),
     };
     let lacking = |expect: &Expect| !examples.iter().any(|example| example.expect == *expect);
-    let lacking: Vec<&str> = Expect::ALL.into_iter().filter(lacking).map(Expect::word).collect();
+    let lacking: Vec<&str> = Expect::ALL
+        .into_iter()
+        .filter(lacking)
+        .map(Expect::word)
+        .collect();
     let sound = problems.count() == before;
     if sound {
-        texts.remedy.check(level, &advise, fields.span.clone(), problems);
+        texts
+            .remedy
+            .check(level, &advise, fields.span.clone(), problems);
     }
     if sound && terms.examples == RuleExamples::Read && !lacking.is_empty() {
         problems.missing(
@@ -454,7 +586,9 @@ fn rule(
         confidence: confidence?,
         basis: basis.unwrap_or(match confidence? {
             Confidence::Measured => Basis::Measured,
-            Confidence::Experimental | Confidence::Documented | Confidence::Certain => Basis::Documented,
+            Confidence::Experimental | Confidence::Documented | Confidence::Certain => {
+                Basis::Documented
+            }
         }),
         because: texts.because?,
         remedy: texts.remedy.here,

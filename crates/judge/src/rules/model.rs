@@ -1,7 +1,8 @@
 //! A rule as it was written: a condition over facts, advice, and the examples that are its tests.
 //!
-//! [`super::load`] has checked everything here: facts exist, values fit them, words are in the catalogue. Facts and
-//! settings are held by declaration, not by name, so no later lookup can use a wrong name.
+//! [`super::load`] has checked everything here: facts exist, values fit them, words are in the
+//! catalogue. Facts and settings are held by declaration, not by name, so no later lookup can use a
+//! wrong name.
 
 use std::sync::Arc;
 
@@ -37,7 +38,8 @@ pub struct Rule {
     pub because: Template,
     /// The remedy, where none of its advice is given.
     pub remedy: Option<Template>,
-    /// Why nothing on the host mends it: for a rule without `remedy`, or with one whose facts are unknown.
+    /// Why nothing on the host mends it: for a rule without `remedy`, or with one whose facts are
+    /// unknown.
     pub no_remedy: Option<Template>,
     /// Public sources, at least one.
     pub refs: Arc<[String]>,
@@ -106,7 +108,10 @@ impl FaultEffect {
 
     /// Whether an acknowledged commit can be lost, overwritten or unrecoverable by it.
     pub fn is_loss(self) -> bool {
-        matches!(self, Self::LosesFlushedData | Self::CorruptsData | Self::DoesNotMount)
+        matches!(
+            self,
+            Self::LosesFlushedData | Self::CorruptsData | Self::DoesNotMount
+        )
     }
 }
 
@@ -118,8 +123,8 @@ pub enum Author {
     User,
 }
 
-/// Whether the examples of the rules that come with walwise are read. They are half of what a rule holds, its tests alone
-/// need them, and the tests of the tree have read them. A user's always are.
+/// Whether the examples of the rules that come with walwise are read. They are half of what a rule
+/// holds, its tests alone need them, and the tests of the tree have read them. A user's always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleExamples {
     Read,
@@ -163,7 +168,11 @@ impl Cond {
     /// Every test in it, including those in quantifiers.
     pub fn for_each_test<'c>(&'c self, found: &mut impl FnMut(&'c Test)) {
         match self {
-            Self::All(kids) | Self::Any(kids) => kids.iter().for_each(|kid| kid.for_each_test(found)),
+            Self::All(kids) | Self::Any(kids) => {
+                for kid in kids {
+                    kid.for_each_test(found);
+                }
+            }
             Self::Not(kid) | Self::Every(_, kid) | Self::Some(_, kid) => kid.for_each_test(found),
             Self::Fact(test) => found(test),
         }
@@ -187,9 +196,9 @@ impl AdviceSpec {
             | ChangeSpec::SetFrom(_)
             | ChangeSpec::AddFrom(_)
             | ChangeSpec::RemoveFrom(_) => false,
-            ChangeSpec::Fixed(Change::Set(_) | Change::Add(_) | Change::Remove(_) | Change::Edit { .. }) => {
-                true
-            }
+            ChangeSpec::Fixed(
+                Change::Set(_) | Change::Add(_) | Change::Remove(_) | Change::Edit { .. },
+            ) => true,
         };
         changes && self.when.is_none()
     }
@@ -197,10 +206,18 @@ impl AdviceSpec {
 
 impl Rule {
     /// Its remedy for a subject, in its own words.
-    pub fn told_remedy(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Option<Mending> {
+    pub fn told_remedy(
+        &self,
+        facts: &FactSet,
+        subject: &Subject,
+        which: &[&Subject],
+    ) -> Option<Mending> {
         let known = |text: &&Template| self.no_remedy.is_none() || text.is_known(facts, subject);
         let told = |here| {
-            move |text: &Template| Mending { here, says: self.signed(&text.text(facts, subject, which)) }
+            move |text: &Template| Mending {
+                here,
+                says: self.signed(&text.text(facts, subject, which)),
+            }
         };
         let here = self.remedy.as_ref().filter(known).map(told(true));
         here.or_else(|| self.no_remedy.as_ref().map(told(false)))
@@ -216,7 +233,12 @@ impl Rule {
 
     /// Whether its title, its reason or its remedy names elements of a quantifier.
     pub fn names_which(&self) -> bool {
-        let texts = [Some(&self.title), Some(&self.because), self.remedy.as_ref(), self.no_remedy.as_ref()];
+        let texts = [
+            Some(&self.title),
+            Some(&self.because),
+            self.remedy.as_ref(),
+            self.no_remedy.as_ref(),
+        ];
         texts.into_iter().flatten().any(Template::names_which)
     }
 
@@ -224,12 +246,17 @@ impl Rule {
     pub fn areas(&self) -> impl Iterator<Item = Area> {
         let mut areas = Vec::new();
         self.when.areas(&mut areas);
-        areas.extend(self.advise.iter().filter_map(|advice| advice.setting.kind.area()));
+        areas.extend(
+            self.advise
+                .iter()
+                .filter_map(|advice| advice.setting.kind.area()),
+        );
         areas.into_iter()
     }
 }
 
-/// The elements of a quantifier in the subject's stack; the subject itself is one where it has the right kind.
+/// The elements of a quantifier in the subject's stack; the subject itself is one where it has the
+/// right kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// The disks at the bottom.
@@ -399,15 +426,24 @@ impl Example {
         let sorted = |facts: &[Given]| {
             let mut facts = facts.to_vec();
             facts.sort_by_key(|(key, _)| key.name);
-            facts.into_iter().map(|(key, reading)| (key.name, reading)).collect::<Vec<_>>()
+            facts
+                .into_iter()
+                .map(|(key, reading)| (key.name, reading))
+                .collect::<Vec<_>>()
         };
-        let elements = |all: &[Vec<Given>]| all.iter().map(|facts| sorted(facts)).collect::<Vec<_>>();
+        let elements =
+            |all: &[Vec<Given>]| all.iter().map(|facts| sorted(facts)).collect::<Vec<_>>();
         let stack = |of: &Option<ExampleStack>| {
-            of.as_ref().map(|of| [&of.leaves, &of.layers, &of.mounts].map(|all| elements(all)))
+            of.as_ref()
+                .map(|of| [&of.leaves, &of.layers, &of.mounts].map(|all| elements(all)))
         };
-        let alike = sorted(&self.facts) == sorted(&other.facts) && stack(&self.stack) == stack(&other.stack);
+        let alike = sorted(&self.facts) == sorted(&other.facts)
+            && stack(&self.stack) == stack(&other.stack);
         match (alike, self.name == other.name) {
-            (true, _) => Some(format!("the example `{}` has the facts of `{}`", self.name, other.name)),
+            (true, _) => Some(format!(
+                "the example `{}` has the facts of `{}`",
+                self.name, other.name
+            )),
             (false, true) => Some(format!("two examples are called `{}`", self.name)),
             (false, false) => None,
         }

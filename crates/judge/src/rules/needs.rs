@@ -1,13 +1,14 @@
 //! The facts that would decide an undecided condition: the smallest sets of unknown facts.
 //!
-//! For either result this module collects the *ways* to it, each a demand on some facts. A fact in several tests must
-//! meet all demands with one value, so a way that needs two values of it is dropped. Sets are exact up to [`MOST_WAYS`]
-//! ways per sub-condition. Beyond that, those that need the most facts are dropped: a set may be missing, never wrong.
-//! Learning a fact also answers `known = false`, so staying unknown is one of a fact's options.
+//! For either result this module collects the *ways* to it, each a demand on some facts. A fact in
+//! several tests must meet all demands with one value, so a way that needs two values of it is
+//! dropped. Sets are exact up to [`MOST_WAYS`] ways per sub-condition. Beyond that, those that need
+//! the most facts are dropped: a set may be missing, never wrong. Learning a fact also answers
+//! `known = false`, so staying unknown is one of a fact's options.
 
 pub(super) mod domain {
-    //! The values of a fact that its tests distinguish: a sufficient set, so that any other value gives the same results as
-    //! one of these.
+    //! The values of a fact that its tests distinguish: a sufficient set, so that any other value
+    //! gives the same results as one of these.
 
     use std::collections::BTreeSet;
 
@@ -28,7 +29,9 @@ pub(super) mod domain {
 
     /// The values that the tests (all of one fact) distinguish, each once.
     pub(in crate::rules) fn values(tests: &[&Test]) -> Vec<Value> {
-        let Some(first) = tests.first() else { return Vec::new() };
+        let Some(first) = tests.first() else {
+            return Vec::new();
+        };
         let mut answers: Vec<Vec<Truth>> = Vec::new();
         let mut values = Vec::new();
         for value in candidates(first.fact.kind, tests) {
@@ -45,16 +48,22 @@ pub(super) mod domain {
         let mentioned = || tests.iter().flat_map(|test| mentioned(&test.op));
         match kind {
             ValueKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
-            ValueKind::Choice(words) => words.iter().map(|word| Value::Text((*word).to_owned())).collect(),
+            ValueKind::Choice(words) => words
+                .iter()
+                .map(|word| Value::Text((*word).to_owned()))
+                .collect(),
             ValueKind::Text => {
                 let words: BTreeSet<String> = mentioned().map(|value| value.to_string()).collect();
                 let fragments = fragments(tests);
                 let all = || words.iter().chain(&fragments);
                 // A text that begins with, ends with and contains none of the fragments.
-                let strange =
-                    ('a'..='z').chain(['?']).find(|c| !all().any(|one| one.contains(*c))).unwrap_or('?');
+                let strange = ('a'..='z')
+                    .chain(['?'])
+                    .find(|c| !all().any(|one| one.contains(*c)))
+                    .unwrap_or('?');
                 let other =
-                    std::iter::repeat_n(strange, 1 + all().map(String::len).max().unwrap_or(0)).collect();
+                    std::iter::repeat_n(strange, 1 + all().map(String::len).max().unwrap_or(0))
+                        .collect();
                 let written = words.iter().cloned().chain(joined(&fragments, strange));
                 written.chain([other]).map(Value::Text).collect()
             }
@@ -65,28 +74,40 @@ pub(super) mod domain {
                     }
                     _ => None,
                 });
-                [0].into_iter().chain(near.flatten()).map(Value::Whole).collect()
+                [0].into_iter()
+                    .chain(near.flatten())
+                    .map(Value::Whole)
+                    .collect()
             }
             ValueKind::Micros | ValueKind::Number => {
                 let numbers = mentioned().filter_map(|value| match value {
                     Value::Number(number) => Some(number),
                     _ => None,
                 });
-                around(numbers.collect()).into_iter().map(Value::Number).collect()
+                around(numbers.collect())
+                    .into_iter()
+                    .map(Value::Number)
+                    .collect()
             }
             ValueKind::Version => versions(tests).into_iter().map(Value::Version).collect(),
-            ValueKind::List | ValueKind::Choices(_) => lists(tests).into_iter().map(Value::List).collect(),
+            ValueKind::List | ValueKind::Choices(_) => {
+                lists(tests).into_iter().map(Value::List).collect()
+            }
         }
     }
 
     /// The values that a test names.
     fn mentioned(op: &Op) -> Vec<Value> {
         match op {
-            Op::Is(value) | Op::IsNot(value) | Op::AtLeast(value) | Op::Below(value) => vec![value.clone()],
+            Op::Is(value) | Op::IsNot(value) | Op::AtLeast(value) | Op::Below(value) => {
+                vec![value.clone()]
+            }
             Op::In(values) | Op::NotIn(values) => values.clone(),
             Op::FixedIn(versions) => versions.iter().cloned().map(Value::Version).collect(),
             Op::InRange(range) => range.mentioned().cloned().map(Value::Version).collect(),
-            Op::BuildAtLeast(version) | Op::BuildBelow(version) => vec![Value::Version(version.clone())],
+            Op::BuildAtLeast(version) | Op::BuildBelow(version) => {
+                vec![Value::Version(version.clone())]
+            }
             Op::Has(_)
             | Op::Lacks(_)
             | Op::HasAny(_)
@@ -109,7 +130,8 @@ pub(super) mod domain {
         tests.iter().filter_map(one).collect()
     }
 
-    /// Texts with one or two pieces, at the beginning, at the end, and around a text that contains none.
+    /// Texts with one or two pieces, at the beginning, at the end, and around a text that contains
+    /// none.
     fn joined(fragments: &BTreeSet<String>, strange: char) -> Vec<String> {
         let one = fragments.iter().flat_map(|part| {
             [
@@ -120,7 +142,9 @@ pub(super) mod domain {
             ]
         });
         let few: Vec<&String> = fragments.iter().take(MOST_WORDS).collect();
-        let two = few.iter().flat_map(|a| few.iter().map(move |b| format!("{a}{strange}{b}")));
+        let two = few
+            .iter()
+            .flat_map(|a| few.iter().map(move |b| format!("{a}{strange}{b}")));
         one.chain(two).collect()
     }
 
@@ -133,14 +157,20 @@ pub(super) mod domain {
         });
         let below = numbers.first().map_or(0.0, |number| number - 1.0);
         let above = numbers.last().map_or(0.0, |number| number + 1.0);
-        [below, above].into_iter().chain(between).chain(numbers.iter().copied()).collect()
+        [below, above]
+            .into_iter()
+            .chain(between)
+            .chain(numbers.iter().copied())
+            .collect()
     }
 
     /// The versions, one just above each, the one just before a fix in its line, and one below all.
     fn versions(tests: &[&Test]) -> Vec<Version> {
         let mut versions: Vec<Version> = Version::parse("0").into_iter().collect();
         for value in tests.iter().flat_map(|test| mentioned(&test.op)) {
-            let Value::Version(version) = value else { continue };
+            let Value::Version(version) = value else {
+                continue;
+            };
             versions.extend(Version::parse(&format!("{}.0.0.0.1", version.base())));
             if let Some(level) = version.number(2).checked_sub(1) {
                 versions.extend(Version::parse(&format!(
@@ -156,23 +186,29 @@ pub(super) mod domain {
         }
         // A piece of a version stands in its tail, or begins it.
         let fragments = fragments(tests);
-        let one =
-            fragments.iter().flat_map(|part| [part.clone(), format!("0-{part}"), format!("0-{part}-x")]);
+        let one = fragments
+            .iter()
+            .flat_map(|part| [part.clone(), format!("0-{part}"), format!("0-{part}-x")]);
         let few: Vec<&String> = fragments.iter().take(MOST_WORDS).collect();
-        let two =
-            few.iter().flat_map(|a| few.iter().flat_map(move |b| [format!("{a}-{b}"), format!("0-{a}-{b}")]));
+        let two = few.iter().flat_map(|a| {
+            few.iter()
+                .flat_map(move |b| [format!("{a}-{b}"), format!("0-{a}-{b}")])
+        });
         versions.extend(one.chain(two).filter_map(|text| Version::parse(&text)));
         versions
     }
 
-    /// Every combination of the words that tests name and of one that none names; for many words only none, each and all.
+    /// Every combination of the words that tests name and of one that none names; for many words
+    /// only none, each and all.
     fn lists(tests: &[&Test]) -> Vec<Vec<String>> {
         let mut words: BTreeSet<String> = BTreeSet::new();
         let mut lists = vec![Vec::new()];
         for test in tests {
             match &test.op {
                 Op::Has(word) | Op::Lacks(word) => words.extend([word.clone()]),
-                Op::HasOption(option) | Op::LacksOption(option) => words.extend([format!("{option}=")]),
+                Op::HasOption(option) | Op::LacksOption(option) => {
+                    words.extend([format!("{option}=")]);
+                }
                 Op::HasAny(more) => words.extend(more.iter().cloned()),
                 Op::Is(Value::List(list)) | Op::IsNot(Value::List(list)) => {
                     words.extend(list.iter().cloned());
@@ -207,20 +243,28 @@ use crate::truth::Truth;
 /// The number of ways to one result that are pursued per sub-condition.
 const MOST_WAYS: usize = 128;
 
-/// The number of joined conditions beyond which only the best way of each is pursued: a stack of ten thousand layers
-/// has as many conditions, and all ways of all of them would be copied for each.
+/// The number of joined conditions beyond which only the best way of each is pursued: a stack of
+/// ten thousand layers has as many conditions, and all ways of all of them would be copied for
+/// each.
 const WIDE: usize = 64;
 
-/// The smallest sets of missing facts of which each alone could decide it: no set contains another. Fewest facts first;
-/// among equals, those with a remedy first.
+/// The smallest sets of missing facts of which each alone could decide it: no set contains another.
+/// Fewest facts first; among equals, those with a remedy first.
 pub(super) fn needs(condition: &BoundCondition<'_>, domains: &Domains<'_>) -> Vec<Vec<Need>> {
     let unknowns = Unknowns::new(condition, domains);
     let answers = [true, false].map(|wanted| unknowns.ways(condition, wanted));
-    let mut sets: Vec<Vec<usize>> = answers.iter().flatten().map(FactDemands::to_learn).collect();
+    let mut sets: Vec<Vec<usize>> = answers
+        .iter()
+        .flatten()
+        .map(FactDemands::to_learn)
+        .collect();
     sets.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
     let mut smallest: Vec<Vec<usize>> = Vec::new();
     for set in sets {
-        if !smallest.iter().any(|small| small.iter().all(|slot| set.binary_search(slot).is_ok())) {
+        if !smallest
+            .iter()
+            .any(|small| small.iter().all(|slot| set.binary_search(slot).is_ok()))
+        {
             smallest.push(set);
         }
     }
@@ -232,11 +276,12 @@ pub(super) fn needs(condition: &BoundCondition<'_>, domains: &Domains<'_>) -> Ve
     needs
 }
 
-/// The possible values of a condition's facts, computed once for all its subjects: for each test, the distinguishable
-/// values that it holds for.
+/// The possible values of a condition's facts, computed once for all its subjects: for each test,
+/// the distinguishable values that it holds for.
 pub(super) struct Domains<'c>(Vec<(&'c Test, [ValueSet; 2])>);
 
-/// Options of a fact, as bits: that it stays unknown ([`UNLEARNT`]), then the values that its tests distinguish.
+/// Options of a fact, as bits: that it stays unknown ([`UNLEARNT`]), then the values that its tests
+/// distinguish.
 type ValueSet = u64;
 
 /// The option that a fact stays unknown.
@@ -248,14 +293,22 @@ impl<'c> Domains<'c> {
         let mut by_fact: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
         cond.for_each_test(&mut |test| by_fact.entry(test.fact.name).or_default().push(test));
         let of_fact = |tests: Vec<&'c Test>| {
-            let values =
-                domain::values(&tests).into_iter().map(|value| Reading::known(value, domain::learnt()));
+            let values = domain::values(&tests)
+                .into_iter()
+                .map(|value| Reading::known(value, domain::learnt()));
             let values: Vec<Reading<Value>> = values.collect();
             let fitting = |test: &Test, answer: Truth| {
-                let options = (1..).zip(&values).filter(|(_, value)| test.holds(value) == answer);
+                let options = (1..)
+                    .zip(&values)
+                    .filter(|(_, value)| test.holds(value) == answer);
                 options.fold(0, |bits: ValueSet, (option, _)| bits | 1 << option)
             };
-            let each = |test| (test, [true, false].map(|answer| fitting(test, answer.into())));
+            let each = |test| {
+                (
+                    test,
+                    [true, false].map(|answer| fitting(test, answer.into())),
+                )
+            };
             tests.into_iter().map(each).collect::<Vec<_>>()
         };
         Self(by_fact.into_values().flat_map(of_fact).collect())
@@ -265,7 +318,10 @@ impl<'c> Domains<'c> {
     fn values(&self, test: &Test, wanted: bool) -> ValueSet {
         let is_it = |known: &Test| known.fact.id == test.fact.id && known.op == test.op;
         let found = self.0.iter().find(|(known, _)| is_it(known));
-        found.map_or(0, |(_, [holds, fails])| if wanted { *holds } else { *fails })
+        found.map_or(
+            0,
+            |(_, [holds, fails])| if wanted { *holds } else { *fails },
+        )
     }
 }
 
@@ -283,7 +339,11 @@ struct FactDemands(Vec<(usize, ValueSet)>);
 impl FactDemands {
     /// The facts that must be learnt.
     fn to_learn(&self) -> Vec<usize> {
-        self.0.iter().filter(|(_, options)| options & UNLEARNT == 0).map(|(slot, _)| *slot).collect()
+        self.0
+            .iter()
+            .filter(|(_, options)| options & UNLEARNT == 0)
+            .map(|(slot, _)| *slot)
+            .collect()
     }
 
     /// Both ways at once; `None` where no value meets both.
@@ -307,7 +367,9 @@ impl FactDemands {
     fn covers(&self, other: &Self) -> bool {
         let of = |slot: &usize| other.0.binary_search_by_key(slot, |(slot, _)| *slot).ok();
         let theirs = |slot| of(slot).and_then(|at| other.0.get(at));
-        self.0.iter().all(|(slot, ours)| theirs(slot).is_some_and(|(_, theirs)| theirs & !ours == 0))
+        self.0
+            .iter()
+            .all(|(slot, ours)| theirs(slot).is_some_and(|(_, theirs)| theirs & !ours == 0))
     }
 }
 
@@ -327,7 +389,9 @@ impl<'g> Unknowns<'g> {
             (ConditionNode::Not(kid), wanted) => self.ways(kid, !wanted),
             (ConditionNode::Test(test, seen), wanted) => self.ways_of_test(test, seen, wanted),
             (ConditionNode::All(kids), true) | (ConditionNode::Any(kids), false) => {
-                let Some((first, rest)) = kids.split_first() else { return Vec::new() };
+                let Some((first, rest)) = kids.split_first() else {
+                    return Vec::new();
+                };
                 let most = if kids.len() > WIDE { 1 } else { MOST_WAYS };
                 let ways = |kid: &BoundCondition<'_>| {
                     let mut ways = self.ways(kid, wanted);
@@ -335,14 +399,26 @@ impl<'g> Unknowns<'g> {
                     ways
                 };
                 // Usually each has one way, and the stack can be wide: then nothing is copied.
-                let join = |so_far: Vec<FactDemands>, kid: &BoundCondition<'_>| match ways(kid).as_slice() {
+                let join = |so_far: Vec<FactDemands>, kid: &BoundCondition<'_>| match ways(kid)
+                    .as_slice()
+                {
                     [only] if only.0.is_empty() => so_far,
-                    [only] => so_far.into_iter().filter_map(|way| way.with(only)).collect(),
+                    [only] => so_far
+                        .into_iter()
+                        .filter_map(|way| way.with(only))
+                        .collect(),
                     more => {
                         let each = |way: &FactDemands| {
-                            more.iter().filter_map(|other| way.clone().with(other)).collect()
+                            more.iter()
+                                .filter_map(|other| way.clone().with(other))
+                                .collect()
                         };
-                        fewest(so_far.iter().flat_map(|way| -> Vec<FactDemands> { each(way) }).collect())
+                        fewest(
+                            so_far
+                                .iter()
+                                .flat_map(|way| -> Vec<FactDemands> { each(way) })
+                                .collect(),
+                        )
                     }
                 };
                 rest.iter().fold(ways(first), join)
@@ -356,13 +432,24 @@ impl<'g> Unknowns<'g> {
     fn ways_of_test(&self, test: &Test, seen: &Seen, wanted: bool) -> Vec<FactDemands> {
         let as_it_is = test.holds(&seen.reading) == Truth::from(wanted);
         if seen.reading.is_known() {
-            return if as_it_is { vec![FactDemands::default()] } else { Vec::new() };
+            return if as_it_is {
+                vec![FactDemands::default()]
+            } else {
+                Vec::new()
+            };
         }
-        let Ok(slot) = self.slots.binary_search_by(|slot| place(slot).cmp(&place(seen))) else {
+        let Ok(slot) = self
+            .slots
+            .binary_search_by(|slot| place(slot).cmp(&place(seen)))
+        else {
             return Vec::new();
         };
         let fitting = self.domains.values(test, wanted) | if as_it_is { UNLEARNT } else { 0 };
-        if fitting == 0 { Vec::new() } else { vec![FactDemands(vec![(slot, fitting)])] }
+        if fitting == 0 {
+            Vec::new()
+        } else {
+            vec![FactDemands(vec![(slot, fitting)])]
+        }
     }
 
     /// The facts of the set; `None` for an empty one.
@@ -389,7 +476,10 @@ fn collect<'g>(condition: &'g BoundCondition<'_>, unknown: &mut Vec<&'g Seen>) {
     {
         unknown.push(seen);
     }
-    condition.kids().iter().for_each(|kid| collect(kid, unknown));
+    condition
+        .kids()
+        .iter()
+        .for_each(|kid| collect(kid, unknown));
 }
 
 /// The ways without those that another covers, bounded in number.

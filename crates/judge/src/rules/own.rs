@@ -1,7 +1,7 @@
 //! Commands of a user's rule: they are shown as the user's own, and nothing checks them.
 //!
-//! They are text and no [`Command`](crate::quote::Command), so that no script and nothing to paste can contain them by
-//! mistake.
+//! They are text and no [`Command`](crate::quote::Command), so that no script and nothing to paste
+//! can contain them by mistake.
 
 use std::ops::Range;
 
@@ -42,7 +42,8 @@ pub struct OwnSpec {
     pub command: Template,
 }
 
-/// A command of the user's own, not checked by walwise: never in a script, nor among what is to be pasted.
+/// A command of the user's own, not checked by walwise: never in a script, nor among what is to be
+/// pasted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct OwnCommand {
@@ -64,8 +65,8 @@ impl OwnCommand {
     }
 }
 
-/// Words of commands that destroy data or give up its safety. `walwise rules check` warns of them; nothing else reads
-/// them, because a command can lose data without any of them.
+/// Words of commands that destroy data or give up its safety. `walwise rules check` warns of them;
+/// nothing else reads them, because a command can lose data without any of them.
 const DESTRUCTIVE_WORDS: [&str; 40] = [
     "--zero-superblock",
     "-delete",
@@ -109,18 +110,26 @@ const DESTRUCTIVE_WORDS: [&str; 40] = [
     "wipefs",
 ];
 
-/// Where a command has the first word of [`DESTRUCTIVE_WORDS`], in any case, with nothing of a word on either side.
+/// Where a command has the first word of [`DESTRUCTIVE_WORDS`], in any case, with nothing of a word
+/// on either side.
 pub fn destructive_word(command: &str) -> Option<Range<usize>> {
     let lower = command.to_ascii_lowercase();
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let is_part = |(at, word): &(usize, &str)| {
         let (before, rest) = lower.split_at_checked(*at).unwrap_or_default();
-        let goes_on = rest.strip_prefix(word).is_some_and(|after| after.starts_with(in_word));
-        goes_on || before.ends_with(in_word) && word.starts_with(|c: char| c.is_ascii_alphanumeric())
+        let goes_on = rest
+            .strip_prefix(word)
+            .is_some_and(|after| after.starts_with(in_word));
+        goes_on
+            || before.ends_with(in_word) && word.starts_with(|c: char| c.is_ascii_alphanumeric())
     };
-    let found =
-        DESTRUCTIVE_WORDS.iter().flat_map(|word| lower.match_indices(*word)).filter(|found| !is_part(found));
-    found.map(|(at, word)| at..at + word.len()).min_by_key(|range| range.start)
+    let found = DESTRUCTIVE_WORDS
+        .iter()
+        .flat_map(|word| lower.match_indices(*word))
+        .filter(|found| !is_part(found));
+    found
+        .map(|(at, word)| at..at + word.len())
+        .min_by_key(|range| range.start)
 }
 
 #[cfg(test)]
@@ -131,14 +140,27 @@ mod tests {
     fn losing_words_are_found_whole_and_in_any_case() {
         for (command, word) in [
             ("/usr/sbin/mkfs.ext4 {device.path}", Some("mkfs")),
-            ("mount -o remount,nobarrier {mount.point}", Some("nobarrier")),
+            (
+                "mount -o remount,nobarrier {mount.point}",
+                Some("nobarrier"),
+            ),
             ("psql -c 'DROP TABLE a; truncate b'", Some("DROP")),
-            ("tune2fs -O^has_journal {mount.source}", Some("^has_journal")),
+            (
+                "tune2fs -O^has_journal {mount.source}",
+                Some("^has_journal"),
+            ),
             ("find /srv -delete", Some("-delete")),
-            ("docker run --rm x; echo 3 > /proc/sys/vm/drop_caches; add", None),
+            (
+                "docker run --rm x; echo 3 > /proc/sys/vm/drop_caches; add",
+                None,
+            ),
             ("echo ä; rm -r /srv", Some("rm")),
         ] {
-            assert_eq!(destructive_word(command).and_then(|range| command.get(range)), word, "{command}");
+            assert_eq!(
+                destructive_word(command).and_then(|range| command.get(range)),
+                word,
+                "{command}"
+            );
         }
     }
 }

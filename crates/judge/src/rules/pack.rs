@@ -1,9 +1,9 @@
-//! The identity of the rules and tables behind a report: a version, and a fingerprint that changes with every letter of
-//! them.
+//! The identity of the rules and tables behind a report: a version, and a fingerprint that changes
+//! with every letter of them.
 //!
-//! The fingerprint can be reproduced with other tools: it is the SHA-256 of the output of `sha256sum` for the files,
-//! sorted by name. A user's file counts by its base name, so that the same rules in another directory have the same
-//! fingerprint.
+//! The fingerprint can be reproduced with other tools: it is the SHA-256 of the output of
+//! `sha256sum` for the files, sorted by name. A user's file counts by its base name, so that the
+//! same rules in another directory have the same fingerprint.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,8 @@ use super::{Expired, Off, Override};
 pub struct Pack {
     /// Of those that come with walwise, whose version it is.
     pub version: String,
-    /// SHA-256 over all rules and tables in force, the user's too. Reports with the same one were judged alike.
+    /// SHA-256 over all rules and tables in force, the user's too. Reports with the same one were
+    /// judged alike.
     pub sha256: String,
     /// The same over those that come with walwise.
     pub shipped_sha256: String,
@@ -38,13 +39,20 @@ pub type Sums = Vec<(String, String)>;
 
 /// The sums of files.
 pub fn sums<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Sums {
-    files.into_iter().map(|(name, text)| (name.to_owned(), sha256(text.as_bytes()))).collect()
+    files
+        .into_iter()
+        .map(|(name, text)| (name.to_owned(), sha256(text.as_bytes())))
+        .collect()
 }
 
 impl Pack {
-    /// The pack of a run's rules, with the sums of the files that come with this version of walwise.
+    /// The pack of a run's rules, with the sums of the files that come with this version of
+    /// walwise.
     pub fn new(rules: &RuleSet, version: &str, shipped: &Sums) -> Self {
-        let users = rules.user_files().iter().map(|file| (file.counts_as(), file.sha256.clone()));
+        let users = rules
+            .user_files()
+            .iter()
+            .map(|file| (file.counts_as(), file.sha256.clone()));
         let all: Sums = shipped.iter().cloned().chain(users).collect();
         Self {
             version: version.to_owned(),
@@ -70,13 +78,19 @@ impl Pack {
 
     /// The level that a rule has without the user's files, where they give it another.
     pub fn level_as_written(&self, rule: &str) -> Option<super::Level> {
-        self.overrides.iter().find(|given| given.rule == rule).map(|given| given.was)
+        self.overrides
+            .iter()
+            .find(|given| given.rule == rule)
+            .map(|given| given.was)
     }
 }
 
 /// The SHA-256 of the lines that `sha256sum` prints for these.
 pub fn fingerprint(sums: &Sums) -> String {
-    let mut lines: Vec<(&str, &str)> = sums.iter().map(|(name, sum)| (name.as_str(), sum.as_str())).collect();
+    let mut lines: Vec<(&str, &str)> = sums
+        .iter()
+        .map(|(name, sum)| (name.as_str(), sum.as_str()))
+        .collect();
     lines.sort_unstable();
     let mut text = String::new();
     for (name, sum) in lines {
@@ -93,14 +107,20 @@ mod tests {
     /// The example of FIPS 180-4.
     #[test]
     fn a_sum_is_what_the_standard_says() {
-        assert_eq!(sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(
+            sha256(b"abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
     }
 
     #[test]
     fn every_letter_counts_and_the_directory_of_a_users_file_does_not() {
         let shipped = sums([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
         let with = |name: &str, text: &str| {
-            let file = RuleFile { name: name.to_owned(), text: text.to_owned() };
+            let file = RuleFile {
+                name: name.to_owned(),
+                text: text.to_owned(),
+            };
             Pack::new(
                 &RuleSet::with_user_files(&[file], RuleExamples::Left, jiff::civil::Date::MIN).0,
                 "1",
@@ -110,11 +130,20 @@ mod tests {
         };
         let none = Pack::new(&RuleSet::default(), "1", &shipped);
         assert_eq!(none.sha256, none.shipped_sha256);
-        assert_eq!(with("/etc/walwise/rules.d/x.toml", "# x"), with("elsewhere/x.toml", "# x"));
-        let mut all = vec![none.sha256, with("x.toml", "# x"), with("y.toml", "# x"), with("x.toml", "# y")];
-        for other in
-            [[("rules/a.toml", "a"), ("rules/b.toml", "B")], [("rules/a.toml", "b"), ("rules/b.toml", "a")]]
-        {
+        assert_eq!(
+            with("/etc/walwise/rules.d/x.toml", "# x"),
+            with("elsewhere/x.toml", "# x")
+        );
+        let mut all = vec![
+            none.sha256,
+            with("x.toml", "# x"),
+            with("y.toml", "# x"),
+            with("x.toml", "# y"),
+        ];
+        for other in [
+            [("rules/a.toml", "a"), ("rules/b.toml", "B")],
+            [("rules/a.toml", "b"), ("rules/b.toml", "a")],
+        ] {
             all.push(fingerprint(&sums(other)));
         }
         let different: std::collections::BTreeSet<&String> = all.iter().collect();

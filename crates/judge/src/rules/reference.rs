@@ -1,7 +1,7 @@
 //! The reference of the built-in rules, as Markdown.
 //!
-//! It is generated from the loaded rules alone, so it states what is evaluated. The headings of its parts are the first
-//! comments of the rule files, which nothing else reads.
+//! It is generated from the loaded rules alone, so it states what is evaluated. The headings of its
+//! parts are the first comments of the rule files, which nothing else reads.
 
 use crate::settings::Setting;
 use std::collections::BTreeMap;
@@ -28,14 +28,27 @@ the rule is about, `{which}` names what of its stack the condition found.
 
 pub fn render() -> String {
     let set = RuleSet::builtin();
-    let mut page = MarkdownBuilder { text: HEAD.to_owned() };
+    let mut page = MarkdownBuilder {
+        text: HEAD.to_owned(),
+    };
     let files: Vec<(&str, &str)> = builtin::shipped().collect();
     page.line(0, "## Contents");
     page.line(0, "");
     for (file, text) in &files {
-        page.line(0, &format!("- {} ([{}]({}))", title_of(text), base(file), base(file)));
+        page.line(
+            0,
+            &format!("- {} ([{}]({}))", title_of(text), base(file), base(file)),
+        );
         for rule in of_file(&set, file) {
-            page.line(1, &format!("- [{}](#{}): {}", rule.id, anchor(&rule.id), prose(&rule.title)));
+            page.line(
+                1,
+                &format!(
+                    "- [{}](#{}): {}",
+                    rule.id,
+                    anchor(&rule.id),
+                    prose(&rule.title)
+                ),
+            );
         }
     }
     page.line(0, &format!("- [The facts](#{})", "the-facts"));
@@ -57,15 +70,23 @@ fn base(file: &str) -> &str {
 
 /// The first comment of a file, without its full stop.
 fn title_of(text: &str) -> String {
-    let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
+    let comment = text
+        .lines()
+        .map_while(|line| line.strip_prefix('#'))
+        .map(str::trim);
     let comment = comment.collect::<Vec<_>>().join(" ");
-    let sentence = comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first);
+    let sentence = comment
+        .split_once(". ")
+        .map_or(comment.as_str(), |(first, _)| first);
     escaped(sentence.trim_end_matches('.'))
 }
 
 /// The anchor that renderers derive from a heading.
 fn anchor(heading: &str) -> String {
-    heading.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
+    heading
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
+        .collect()
 }
 
 /// Text with the characters escaped that are special in Markdown.
@@ -100,21 +121,41 @@ impl MarkdownBuilder {
     }
 
     fn rule(&mut self, rule: &Rule) {
-        let Rule { id, since, scope, level, confidence, .. } = rule;
+        let Rule {
+            id,
+            since,
+            scope,
+            level,
+            confidence,
+            ..
+        } = rule;
         self.line(0, &format!("\n### {id}"));
         self.heading(&prose(&rule.title));
         let (level, confidence) = (level.word(), confidence.word());
-        self.line(0, &format!("*{level}, {confidence}; about a {scope}; since {since}*"));
+        self.line(
+            0,
+            &format!("*{level}, {confidence}; about a {scope}; since {since}*"),
+        );
         self.line(0, "");
         self.line(0, &prose(&rule.because));
         self.heading("Applies when");
         self.condition(0, &rule.when);
         self.undecided(rule);
-        self.line(0, &format!("\nThe question is then: {}", prose(&rule.question)));
+        self.line(
+            0,
+            &format!("\nThe question is then: {}", prose(&rule.question)),
+        );
         self.heading("Examples");
         for expect in Expect::ALL {
-            for example in rule.examples.iter().filter(|example| example.expect == expect) {
-                self.line(0, &format!("- {}: {}", expect.word(), escaped(&example.name)));
+            for example in rule
+                .examples
+                .iter()
+                .filter(|example| example.expect == expect)
+            {
+                self.line(
+                    0,
+                    &format!("- {}: {}", expect.word(), escaped(&example.name)),
+                );
             }
         }
         if !rule.advise.is_empty() {
@@ -122,28 +163,46 @@ impl MarkdownBuilder {
             rule.advise.iter().for_each(|advice| self.advice(advice));
         }
         if let Some(remedy) = &rule.remedy {
-            let lead = if rule.advise.is_empty() { "Remedy" } else { "Remedy, where none of that is given" };
+            let lead = if rule.advise.is_empty() {
+                "Remedy"
+            } else {
+                "Remedy, where none of that is given"
+            };
             self.heading(lead);
             self.line(0, &prose(remedy));
         }
         if let Some(none) = &rule.no_remedy {
-            self.heading(if rule.remedy.is_some() { "It is unknown where that" } else { "No remedy here" });
+            self.heading(if rule.remedy.is_some() {
+                "It is unknown where that"
+            } else {
+                "No remedy here"
+            });
             self.line(0, &prose(none));
         }
         if !rule.overrides.is_empty() {
-            let ids: Vec<String> =
-                rule.overrides.iter().map(|id| format!("[{id}](#{})", anchor(id))).collect();
+            let ids: Vec<String> = rule
+                .overrides
+                .iter()
+                .map(|id| format!("[{id}](#{})", anchor(id)))
+                .collect();
             self.line(
                 0,
-                &format!("\nWhere both want something else of one setting, it wins over {}.", ids.join(", ")),
+                &format!(
+                    "\nWhere both want something else of one setting, it wins over {}.",
+                    ids.join(", ")
+                ),
             );
         }
         if !rule.evidence.is_empty() {
             self.heading("Evidence");
-            rule.evidence.iter().for_each(|evidence| self.evidence(evidence));
+            rule.evidence
+                .iter()
+                .for_each(|evidence| self.evidence(evidence));
         }
         self.heading("Sources");
-        rule.refs.iter().for_each(|source| self.line(0, &format!("- {}", escaped(source))));
+        rule.refs
+            .iter()
+            .for_each(|source| self.line(0, &format!("- {}", escaped(source))));
     }
 
     /// A condition as nested lists.
@@ -157,16 +216,21 @@ impl MarkdownBuilder {
             Cond::All(kids) => ("all of these:".to_owned(), kids.as_slice()),
             Cond::Any(kids) => ("at least one of these:".to_owned(), kids.as_slice()),
             Cond::Not(kid) => ("not:".to_owned(), std::slice::from_ref(&**kid)),
-            Cond::Every(relation, kid) => {
-                (format!("for every {}:", of(relation)), std::slice::from_ref(&**kid))
-            }
-            Cond::Some(relation, kid) => {
-                (format!("for at least one {}:", of(relation)), std::slice::from_ref(&**kid))
-            }
+            Cond::Every(relation, kid) => (
+                format!("for every {}:", of(relation)),
+                std::slice::from_ref(&**kid),
+            ),
+            Cond::Some(relation, kid) => (
+                format!("for at least one {}:", of(relation)),
+                std::slice::from_ref(&**kid),
+            ),
             Cond::Fact(test) => {
                 let label = test.label();
                 let rest = label.strip_prefix(test.fact.name).unwrap_or(&label);
-                self.line(depth, &format!("- {}{}", code(test.fact.name), escaped(rest)));
+                self.line(
+                    depth,
+                    &format!("- {}{}", code(test.fact.name), escaped(rest)),
+                );
                 return;
             }
         };
@@ -176,7 +240,8 @@ impl MarkdownBuilder {
         }
     }
 
-    /// The unknown facts that leave the rule open; a test of whether a fact is known always has an answer.
+    /// The unknown facts that leave the rule open; a test of whether a fact is known always has an
+    /// answer.
     fn undecided(&mut self, rule: &Rule) {
         let mut facts: Vec<&str> = Vec::new();
         rule.when.for_each_test(&mut |test| {
@@ -191,7 +256,10 @@ impl MarkdownBuilder {
             [one] => self.line(0, &format!("{one} is not known.")),
             [some @ .., last] => {
                 let some = some.join(", ");
-                self.line(0, &format!("{some} or {last} is not known and could still change the answer."));
+                self.line(
+                    0,
+                    &format!("{some} or {last} is not known and could still change the answer."),
+                );
             }
         }
     }
@@ -206,7 +274,10 @@ impl MarkdownBuilder {
         self.line(0, &format!("- {}: {does}", code(advice.setting.name)));
         let words = |word: &str| word.replace('-', " ");
         let (reach, risk) = (words(advice.reach.word()), words(advice.risk.word()));
-        let rank = advice.rank.map(|rank| format!("; choice {rank}")).unwrap_or_default();
+        let rank = advice
+            .rank
+            .map(|rank| format!("; choice {rank}"))
+            .unwrap_or_default();
         self.line(1, &format!("- affects: {reach}; risk: {risk}{rank}"));
         if let Some(when) = &advice.when {
             self.line(1, "- only when:");
@@ -215,8 +286,11 @@ impl MarkdownBuilder {
         if let Some(price) = &advice.price {
             self.line(1, &format!("- price: {}", prose(price)));
         }
-        for (what, commands) in [("apply", &advice.apply), ("verify", &advice.verify), ("undo", &advice.undo)]
-        {
+        for (what, commands) in [
+            ("apply", &advice.apply),
+            ("verify", &advice.verify),
+            ("undo", &advice.undo),
+        ] {
             for command in commands {
                 self.line(1, &format!("- {what}: {}", code(&command.source())));
             }
@@ -224,7 +298,11 @@ impl MarkdownBuilder {
     }
 
     fn evidence(&mut self, evidence: &Study) {
-        for (depth, line) in evidence.lines().iter().enumerate().map(|(at, line)| (usize::from(at > 0), line))
+        for (depth, line) in evidence
+            .lines()
+            .iter()
+            .enumerate()
+            .map(|(at, line)| (usize::from(at > 0), line))
         {
             self.line(depth, &format!("- {}", escaped(line)));
         }
@@ -235,25 +313,40 @@ impl MarkdownBuilder {
         let mut facts: BTreeMap<&str, &KeyInfo> = BTreeMap::new();
         let mut advised: BTreeMap<&str, &Setting> = BTreeMap::new();
         for rule in set.rules() {
-            let conditions =
-                std::iter::once(&rule.when).chain(rule.advise.iter().filter_map(|a| a.when.as_ref()));
+            let conditions = std::iter::once(&rule.when)
+                .chain(rule.advise.iter().filter_map(|a| a.when.as_ref()));
             for cond in conditions {
                 cond.for_each_test(&mut |test| {
                     facts.insert(test.fact.name, test.fact);
                 });
             }
-            advised.extend(rule.advise.iter().map(|advice| (advice.setting.name, advice.setting)));
+            advised.extend(
+                rule.advise
+                    .iter()
+                    .map(|advice| (advice.setting.name, advice.setting)),
+            );
         }
         self.line(0, "\n## The facts");
         self.line(0, "");
         for fact in facts.values() {
             let of = format!("of a {}, {}", fact.scope, fact.kind.words());
-            self.line(0, &format!("- {} ({}): {}", code(fact.name), escaped(&of), escaped(fact.doc)));
+            self.line(
+                0,
+                &format!(
+                    "- {} ({}): {}",
+                    code(fact.name),
+                    escaped(&of),
+                    escaped(fact.doc)
+                ),
+            );
         }
         self.line(0, "\n## The settings");
         self.line(0, "");
         for setting in advised.values() {
-            self.line(0, &format!("- {}: {}", code(setting.name), escaped(setting.doc)));
+            self.line(
+                0,
+                &format!("- {}: {}", code(setting.name), escaped(setting.doc)),
+            );
         }
     }
 }
@@ -266,13 +359,24 @@ mod tests {
     #[test]
     fn every_rule_has_a_section_and_every_link_leads_to_one() {
         let text = render();
-        let headings: Vec<String> =
-            text.lines().filter_map(|line| line.strip_prefix("### ")).map(str::to_owned).collect();
-        let ids: Vec<String> = RuleSet::builtin().rules().iter().map(|rule| rule.id.clone()).collect();
+        let headings: Vec<String> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("### "))
+            .map(str::to_owned)
+            .collect();
+        let ids: Vec<String> = RuleSet::builtin()
+            .rules()
+            .iter()
+            .map(|rule| rule.id.clone())
+            .collect();
         assert_eq!(headings, ids);
         let targets: std::collections::BTreeSet<String> = ids.iter().map(|id| anchor(id)).collect();
         assert_eq!(targets.len(), ids.len(), "two headings with one anchor");
-        for link in text.split("](#").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for link in text
+            .split("](#")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
             assert!(targets.contains(link) || link == "the-facts", "{link}");
         }
     }

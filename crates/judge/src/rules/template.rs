@@ -1,11 +1,12 @@
 //! Texts with facts in them: `{mount.point} is mounted without barriers`.
 //!
-//! In titles and reasons a fact is written for people, `unknown` where it is unknown. Between backticks it is quoted as
-//! a word of a shell, because commands stand there. In commands it is shell-quoted; a command with an unknown fact, or
-//! one that cannot be pasted, is not made. `{fact? --option=}` is that text followed by the fact, or nothing where the
-//! fact is unknown. `{subject}` is the name of the subject itself, `{which}` the elements of its stack that the
-//! condition is about. Only `{a.name}` is a placeholder; `${VAR}`, `{}` and `{ print $1 }` are text, because commands
-//! are full of braces.
+//! In titles and reasons a fact is written for people, `unknown` where it is unknown. Between
+//! backticks it is quoted as a word of a shell, because commands stand there. In commands it is
+//! shell-quoted; a command with an unknown fact, or one that cannot be pasted, is not made.
+//! `{fact? --option=}` is that text followed by the fact, or nothing where the fact is unknown.
+//! `{subject}` is the name of the subject itself, `{which}` the elements of its stack that the
+//! condition is about. Only `{a.name}` is a placeholder; `${VAR}`, `{}` and `{ print $1 }` are
+//! text, because commands are full of braces.
 
 use std::iter::Peekable;
 use std::ops::Range;
@@ -63,7 +64,11 @@ impl Means {
 
 impl Placeholder {
     fn source(&self) -> String {
-        let prefix = self.prefix.as_ref().map(|prefix| format!("?{prefix}")).unwrap_or_default();
+        let prefix = self
+            .prefix
+            .as_ref()
+            .map(|prefix| format!("?{prefix}"))
+            .unwrap_or_default();
         format!("{{{}{prefix}}}", self.means.name())
     }
 
@@ -96,8 +101,12 @@ impl Template {
         mut find: impl FnMut(&str) -> Option<&'static KeyInfo>,
     ) -> (Self, Vec<String>) {
         let (mut parts, mut unknown, mut done) = (Vec::new(), Vec::new(), 0);
-        for PlaceholderMatch { range: Range { start, end }, name, prefix, in_code } in
-            PlaceholderMatches::find_in(source)
+        for PlaceholderMatch {
+            range: Range { start, end },
+            name,
+            prefix,
+            in_code,
+        } in PlaceholderMatches::find_in(source)
         {
             let means = match name {
                 SUBJECT => Some(Means::Subject),
@@ -108,7 +117,9 @@ impl Template {
                 unknown.push(name.to_owned());
                 continue;
             };
-            parts.push(TemplateSegment::Text(source.get(done..start).unwrap_or_default().into()));
+            parts.push(TemplateSegment::Text(
+                source.get(done..start).unwrap_or_default().into(),
+            ));
             parts.push(TemplateSegment::Place(Placeholder {
                 means,
                 prefix: prefix.map(Into::into),
@@ -116,7 +127,9 @@ impl Template {
             }));
             done = end;
         }
-        parts.push(TemplateSegment::Text(source.get(done..).unwrap_or_default().into()));
+        parts.push(TemplateSegment::Text(
+            source.get(done..).unwrap_or_default().into(),
+        ));
         (Self { parts }, unknown)
     }
 
@@ -137,14 +150,17 @@ impl Template {
     /// Whether every required fact is known here.
     pub fn is_known(&self, facts: &FactSet, subject: &Subject) -> bool {
         self.places().all(|place| match place.means {
-            Means::Fact(fact) => place.prefix.is_some() || facts.lookup(subject, fact).value().is_some(),
+            Means::Fact(fact) => {
+                place.prefix.is_some() || facts.lookup(subject, fact).value().is_some()
+            }
             Means::Subject | Means::Which => true,
         })
     }
 
     /// Whether it names elements of a quantifier.
     pub fn names_which(&self) -> bool {
-        self.places().any(|place| matches!(place.means, Means::Which))
+        self.places()
+            .any(|place| matches!(place.means, Means::Which))
     }
 
     pub fn source(&self) -> String {
@@ -169,17 +185,18 @@ impl Template {
         self.parts.iter().map(one).collect()
     }
 
-    /// As text for people, with facts written out, `unknown` where they are unknown. `which` are the elements that the
-    /// condition is about.
+    /// As text for people, with facts written out, `unknown` where they are unknown. `which` are
+    /// the elements that the condition is about.
     pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Arc<str> {
         if let [TemplateSegment::Text(text)] = self.parts.as_slice() {
             return Arc::clone(text);
         }
-        self.written(|place| place.text(facts, subject, which)).into()
+        self.written(|place| place.text(facts, subject, which))
+            .into()
     }
 
-    /// For a shell: facts quoted. A command with an unknown fact, or with one that cannot be pasted, becomes a comment
-    /// that says so.
+    /// For a shell: facts quoted. A command with an unknown fact, or with one that cannot be
+    /// pasted, becomes a comment that says so.
     pub fn command(&self, facts: &FactSet, subject: &Subject) -> Command {
         let mut command = Command::new("");
         for part in &self.parts {
@@ -195,8 +212,9 @@ impl Template {
                 Means::Which => None,
                 Means::Fact(fact) => facts.lookup(subject, fact).value().map(ToString::to_string),
             };
-            let not =
-                |why: &str| Command::remark(&format!("{}: {} {why}", self.source(), place.means.name()));
+            let not = |why: &str| {
+                Command::remark(&format!("{}: {} {why}", self.source(), place.means.name()))
+            };
             command = match (value, &place.prefix) {
                 (None, Some(_)) => command,
                 (None, None) => return not("is not known"),
@@ -243,7 +261,12 @@ struct PlaceholderMatches<'s> {
 
 impl<'s> PlaceholderMatches<'s> {
     fn find_in(source: &'s str) -> Self {
-        Self { source, rest: source.char_indices().peekable(), before: None, in_code: false }
+        Self {
+            source,
+            rest: source.char_indices().peekable(),
+            before: None,
+            in_code: false,
+        }
     }
 
     fn step(&mut self) -> Option<(usize, char)> {
@@ -269,9 +292,13 @@ impl<'s> PlaceholderMatches<'s> {
     /// The text from an opening brace to the closing one.
     fn inside(&mut self) -> Option<(&'s str, Option<&'s str>)> {
         let name = self.run(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c));
-        let prefix = self.rest.next_if(|(_, c)| *c == '?').map(|_| self.run(|c| !"{}`".contains(c)));
+        let prefix = self
+            .rest
+            .next_if(|(_, c)| *c == '?')
+            .map(|_| self.run(|c| !"{}`".contains(c)));
         self.rest.next_if(|(_, c)| *c == '}')?;
-        name.starts_with(|c: char| c.is_ascii_lowercase()).then_some((name, prefix))
+        name.starts_with(|c: char| c.is_ascii_lowercase())
+            .then_some((name, prefix))
     }
 }
 
@@ -287,19 +314,29 @@ impl<'s> Iterator for PlaceholderMatches<'s> {
             }
             let in_code = self.in_code;
             let found = self.inside();
-            self.before = if found.is_some() { Some('}') } else { self.before };
+            self.before = if found.is_some() {
+                Some('}')
+            } else {
+                self.before
+            };
             if let Some((name, prefix)) = found.filter(|_| before != Some('$')) {
-                return Some(PlaceholderMatch { range: start..self.at(), name, prefix, in_code });
+                return Some(PlaceholderMatch {
+                    range: start..self.at(),
+                    name,
+                    prefix,
+                    in_code,
+                });
             }
         }
     }
 }
 
-/// Whether a placeholder of a command stands between quotes of its own, which our quotes around the fact would end, or
-/// after a backslash, which would consume the first of them.
+/// Whether a placeholder of a command stands between quotes of its own, which our quotes around the
+/// fact would end, or after a backslash, which would consume the first of them.
 pub fn quotes_a_placeholder(command: &str) -> bool {
-    let mut candidates =
-        PlaceholderMatches::find_in(command).map(|candidate| candidate.range.start).peekable();
+    let mut candidates = PlaceholderMatches::find_in(command)
+        .map(|candidate| candidate.range.start)
+        .peekable();
     let mut quote = None;
     let mut escaped = false;
     for (at, c) in command.char_indices() {
@@ -329,26 +366,45 @@ mod tests {
     fn command(source: &str, subject: &str, point: Option<&str>) -> String {
         let (subject, mut facts) = (Subject::mount(subject), FactSet::default());
         let known = |text: &str| Reading::known(text.to_owned(), Source::Assumed);
-        facts.put(&subject, &mount::POINT, point.map_or(Reading::unknown(Why::Denied, ""), known));
-        Template::parse(source, catalog::find).0.command(&facts, &subject).to_string()
+        facts.put(
+            &subject,
+            &mount::POINT,
+            point.map_or(Reading::unknown(Why::Denied, ""), known),
+        );
+        Template::parse(source, catalog::find)
+            .0
+            .command(&facts, &subject)
+            .to_string()
     }
 
     #[test]
     fn only_names_are_placeholders() {
         let source = "{mount.point} ${mount.fstype} {} { print $1 } {a,b} {mount.pont} {subject}";
         let (template, unknown) = Template::parse(source, catalog::find);
-        assert_eq!(template.facts().map(|f| f.name).collect::<Vec<_>>(), ["mount.point"]);
+        assert_eq!(
+            template.facts().map(|f| f.name).collect::<Vec<_>>(),
+            ["mount.point"]
+        );
         assert_eq!(unknown, ["mount.pont"]);
         assert_eq!(template.source(), source);
         let text = template.text(&FactSet::default(), &Subject::mount("/srv"), &[]);
-        assert_eq!(&*text, "unknown ${mount.fstype} {} { print $1 } {a,b} {mount.pont} /srv");
+        assert_eq!(
+            &*text,
+            "unknown ${mount.fstype} {} { print $1 } {a,b} {mount.pont} /srv"
+        );
     }
 
     #[test]
     fn commands_are_quoted_or_become_comments() {
         let remount = "mount -o remount {mount.point}";
-        assert_eq!(command(remount, "/", Some("/a b")), "mount -o remount '/a b'");
-        assert_eq!(command(remount, "/", None), "# mount -o remount {mount.point}: mount.point is not known");
+        assert_eq!(
+            command(remount, "/", Some("/a b")),
+            "mount -o remount '/a b'"
+        );
+        assert_eq!(
+            command(remount, "/", None),
+            "# mount -o remount {mount.point}: mount.point is not known"
+        );
         assert!(command(remount, "/", Some("/a\\x0arm")).starts_with("# "));
         assert_eq!(command("ls {subject}", "/a b", None), "ls '/a b'");
     }
@@ -356,9 +412,15 @@ mod tests {
     #[test]
     fn what_is_optional_is_there_where_the_fact_is_known() {
         let source = "findmnt{mount.point? --target=} -J";
-        assert_eq!(command(source, "/", Some("/a b")), "findmnt --target='/a b' -J");
+        assert_eq!(
+            command(source, "/", Some("/a b")),
+            "findmnt --target='/a b' -J"
+        );
         assert_eq!(command(source, "/", None), "findmnt -J");
-        assert!(command(source, "/", Some("/a\\x0a")).starts_with("# findmnt{mount.point? --target=} -J: "));
+        assert!(
+            command(source, "/", Some("/a\\x0a"))
+                .starts_with("# findmnt{mount.point? --target=} -J: ")
+        );
     }
 
     #[test]
@@ -367,10 +429,19 @@ mod tests {
             let (subject, mut facts) = (Subject::mount("/"), FactSet::default());
             facts.know(&subject, &mount::POINT, point.to_owned(), Source::Assumed);
             let source = "{mount.point} lacks a line: `walwise check {mount.point} --format fstab` prints it";
-            Template::parse(source, catalog::find).0.text(&facts, &subject, &[]).to_string()
+            Template::parse(source, catalog::find)
+                .0
+                .text(&facts, &subject, &[])
+                .to_string()
         };
-        assert_eq!(told("/$(id)"), "/$(id) lacks a line: `walwise check '/$(id)' --format fstab` prints it");
-        assert_eq!(told("/\\x1b"), "/\\x1b lacks a line: `walwise check POINT --format fstab` prints it");
+        assert_eq!(
+            told("/$(id)"),
+            "/$(id) lacks a line: `walwise check '/$(id)' --format fstab` prints it"
+        );
+        assert_eq!(
+            told("/\\x1b"),
+            "/\\x1b lacks a line: `walwise check POINT --format fstab` prints it"
+        );
     }
 
     #[test]
@@ -386,7 +457,10 @@ mod tests {
             (9, "sd0, sd1, sd2, sd3 and 5 more turns"),
         ] {
             let which: Vec<&Subject> = disks.iter().take(count).collect();
-            assert_eq!(&*template.text(&FactSet::default(), &Subject::target("/t"), &which), text);
+            assert_eq!(
+                &*template.text(&FactSet::default(), &Subject::target("/t"), &which),
+                text
+            );
         }
     }
 

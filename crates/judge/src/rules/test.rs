@@ -53,13 +53,20 @@ impl Test {
             }
             Op::InRange(range) => {
                 let list = |versions: &[Version]| {
-                    versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+                    versions
+                        .iter()
+                        .map(ToString::to_string)
+                        .collect::<Vec<_>>()
+                        .join(", ")
                 };
                 let from = match range.from.as_slice() {
                     [] => String::new(),
                     from => format!(" from {}", list(from)),
                 };
-                format!("{name} is a release{from} without the fix of {}", list(&range.fixed))
+                format!(
+                    "{name} is a release{from} without the fix of {}",
+                    list(&range.fixed)
+                )
             }
             Op::BuildAtLeast(least) => format!("{name} is at least build {least}"),
             Op::BuildBelow(least) => format!("{name} is below build {least}"),
@@ -86,7 +93,10 @@ impl Op {
             _ => Truth::Unknown,
         };
         let has_option = |option: &str| match value {
-            Value::List(list) => list.iter().any(|word| word.split('=').next() == Some(option)).into(),
+            Value::List(list) => list
+                .iter()
+                .any(|word| word.split('=').next() == Some(option))
+                .into(),
             _ => Truth::Unknown,
         };
         let build_at_least = |least: &Version| match value {

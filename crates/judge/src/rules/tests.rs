@@ -2,16 +2,21 @@
 
 mod arbitrary;
 mod bounds {
-    //! The cost of a file that was written to be expensive: its texts, lists and mistakes are bounded, and the bound is
-    //! reported.
+    //! The cost of a file that was written to be expensive: its texts, lists and mistakes are
+    //! bounded, and the bound is reported.
 
     use crate::rules::diagnostic::TOLD;
     use crate::rules::load;
 
     /// A rule with this title, reason, command and id.
     fn rule(field: &str, value: &str) -> String {
-        let of =
-            |name: &str, usual: &str| if name == field { value.to_owned() } else { format!("\"{usual}\"") };
+        let of = |name: &str, usual: &str| {
+            if name == field {
+                value.to_owned()
+            } else {
+                format!("\"{usual}\"")
+            }
+        };
         format!(
             "[[rule]]\nid = {}\nsince = \"1\"\nfor = \"mount\"\ntitle = {}\nlevel = \"warning\"\nconfidence = \"certain\"\n\
          because = {}\nrefs = [{}]\nwhen = {{ fact = {}, is = \"ext4\" }}\n[[rule.advise]]\nsetting = \"mount.options\"\n\
@@ -27,7 +32,9 @@ mod bounds {
 
     #[test]
     fn long_texts_are_refused_with_the_bound() {
-        for text in ["{", "}", "[", "]", "\"", "'", "\\\\", "#", "\n", "{a.b}", "{a?", "`{"] {
+        for text in [
+            "{", "}", "[", "]", "\"", "'", "\\\\", "#", "\n", "{a.b}", "{a?", "`{",
+        ] {
             let long = text.repeat(20_000 / text.len());
             for (open, close) in [("'''", "'''"), ("\"\"\"\n", "\"\"\"")] {
                 let fits = (open == "'''") != text.contains(['\'', '\\']);
@@ -42,7 +49,8 @@ mod bounds {
                     );
                     assert!(loaded.rules.is_empty(), "{field} of {text:?}");
                     assert!(loaded.diags.len() <= TOLD + 1);
-                    let says = |words: &str| loaded.diags.iter().any(|diag| diag.message.contains(words));
+                    let says =
+                        |words: &str| loaded.diags.iter().any(|diag| diag.message.contains(words));
                     assert!(
                         says("the longest that is read has 4000"),
                         "{field} of {text:?}: {:?}",
@@ -51,9 +59,17 @@ mod bounds {
                 }
             }
         }
-        let loaded =
-            load::load("a.toml", &rule("title", &format!("\"{}\"", "t".repeat(201))), load::Terms::USERS);
-        assert!(loaded.diags.iter().any(|diag| diag.message == "a title of 201 bytes; the longest has 200"));
+        let loaded = load::load(
+            "a.toml",
+            &rule("title", &format!("\"{}\"", "t".repeat(201))),
+            load::Terms::USERS,
+        );
+        assert!(
+            loaded
+                .diags
+                .iter()
+                .any(|diag| diag.message == "a title of 201 bytes; the longest has 200")
+        );
     }
 
     #[test]
@@ -75,26 +91,42 @@ mod bounds {
             "a = [",
             "a={b=",
         ] {
-            let loaded = load::load("a.toml", &text.repeat(10_000 / text.len()), load::Terms::USERS);
+            let loaded = load::load(
+                "a.toml",
+                &text.repeat(10_000 / text.len()),
+                load::Terms::USERS,
+            );
             let few = 1..=TOLD + 1;
-            assert!(few.contains(&loaded.diags.len()), "{text:?}: {} mistakes", loaded.diags.len());
+            assert!(
+                few.contains(&loaded.diags.len()),
+                "{text:?}: {} mistakes",
+                loaded.diags.len()
+            );
             assert!(loaded.rules.is_empty());
         }
     }
 
     #[test]
     fn a_file_and_a_list_have_their_largest() {
-        let says = |text: &str| load::load("a.toml", text, load::Terms::USERS).diags.remove(0).message;
+        let says = |text: &str| {
+            load::load("a.toml", text, load::Terms::USERS)
+                .diags
+                .remove(0)
+                .message
+        };
         assert!(says(&"#".repeat((1 << 20) + 1)).ends_with("the largest that is read has 1048576"));
         let many = "[[off]]\nrule = \"a.b\"\nbecause = \"c\"\n".repeat(1001);
-        assert_eq!(says(&many), "a list of 1001; the longest that is read has 1000");
+        assert_eq!(
+            says(&many),
+            "a list of 1001; the longest that is read has 1000"
+        );
     }
 }
 mod coverage {
     //! Whether the examples of the built-in rules exercise every fact of their conditions.
     //!
-    //! For each fact the outcome of some example must depend on it: without the fact the outcome changes. A fact without
-    //! such an example is either untested or unnecessary.
+    //! For each fact the outcome of some example must depend on it: without the fact the outcome
+    //! changes. A fact without such an example is either untested or unnecessary.
 
     use std::collections::BTreeSet;
 
@@ -118,7 +150,9 @@ mod coverage {
             let mut other = example.clone();
             let given = givens(&mut other);
             let known = |given: &&mut Given| given.0.name == fact && given.1.is_known();
-            let Some((_, reading)) = given.into_iter().filter(known).nth(place) else { return all };
+            let Some((_, reading)) = given.into_iter().filter(known).nth(place) else {
+                return all;
+            };
             *reading = Reading::<Value>::unknown(Why::Denied, "taken away");
             all.push(other);
         }
@@ -127,8 +161,14 @@ mod coverage {
 
     /// Whether the outcome of the example depends on the fact.
     fn hangs_on(rule: &Rule, example: &Example, fact: &str) -> bool {
-        let truth = |example: &Example| examples::finding(rule, example).trace.map(|trace| trace.truth);
-        without(example, fact).iter().any(|less| truth(less) != truth(example))
+        let truth = |example: &Example| {
+            examples::finding(rule, example)
+                .trace
+                .map(|trace| trace.truth)
+        };
+        without(example, fact)
+            .iter()
+            .any(|less| truth(less) != truth(example))
     }
 
     #[test]
@@ -140,7 +180,11 @@ mod coverage {
             tests_of(&rule.when, &mut tests);
             let facts: BTreeSet<&str> = tests.iter().map(|test| test.fact.name).collect();
             for fact in facts {
-                if !rule.examples.iter().any(|example| hangs_on(rule, example, fact)) {
+                if !rule
+                    .examples
+                    .iter()
+                    .any(|example| hangs_on(rule, example, fact))
+                {
                     idle.push(format!("{}: no example hangs on {fact}", rule.id));
                 }
             }
@@ -148,7 +192,8 @@ mod coverage {
         assert!(idle.is_empty(), "{}", idle.join("\n"));
     }
 
-    /// Rotation is a hint, and virtual disks and RAID volumes only pretend it (sysfs-block, queue/rotational).
+    /// Rotation is a hint, and virtual disks and RAID volumes only pretend it (sysfs-block,
+    /// queue/rotational).
     #[test]
     fn no_rule_goes_by_the_rotational_flag() {
         let (set, _) = RuleSet::parse(&builtin::files());
@@ -156,9 +201,18 @@ mod coverage {
             let mut tests = Vec::new();
             tests_of(&rule.when, &mut tests);
             for advice in &rule.advise {
-                advice.when.iter().for_each(|when| tests_of(when, &mut tests));
+                advice
+                    .when
+                    .iter()
+                    .for_each(|when| tests_of(when, &mut tests));
             }
-            assert!(tests.iter().all(|test| test.fact.name != "device.rotational"), "{}", rule.id);
+            assert!(
+                tests
+                    .iter()
+                    .all(|test| test.fact.name != "device.rotational"),
+                "{}",
+                rule.id
+            );
         }
     }
 }
@@ -171,8 +225,8 @@ mod safety;
 mod scale {
     //! The work of judging grows linearly with the machine: counted, not timed.
     //!
-    //! Machines of one kind are put side by side in one set of facts. The count covers the conditions applied to a subject,
-    //! which dominate the rules' time, and the results.
+    //! Machines of one kind are put side by side in one set of facts. The count covers the
+    //! conditions applied to a subject, which dominate the rules' time, and the results.
 
     use std::collections::BTreeMap;
 
@@ -180,19 +234,24 @@ mod scale {
     use crate::facts::{FactSet, KeyInfo, Scope, Subject, catalog};
     use crate::rules::ground::{BoundCondition, SubjectView};
     use crate::rules::model::Cond;
-    use crate::rules::{Circumstances, Outcome, RuleSet, all_subjects, builtin, evaluate, subjects};
+    use crate::rules::{
+        Circumstances, Outcome, RuleSet, all_subjects, builtin, evaluate, subjects,
+    };
 
-    /// So many machines in one: a directory on a mount on two disks, with a server and a line for the next boot. `known`
-    /// selects the known value of each fact.
+    /// So many machines in one: a directory on a mount on two disks, with a server and a line for
+    /// the next boot. `known` selects the known value of each fact.
     fn machines(count: usize, known: &BTreeMap<&'static str, usize>, set: &RuleSet) -> FactSet {
         let conds: Vec<&Cond> = set.rules().iter().map(|rule| &rule.when).collect();
         let values = worlds::values(&conds);
         let mut facts = FactSet::default();
         let put = |facts: &mut FactSet, subject: &Subject| {
-            let info = |name: &&'static str| catalog::find(name).filter(|info| info.scope == subject.scope());
+            let info = |name: &&'static str| {
+                catalog::find(name).filter(|info| info.scope == subject.scope())
+            };
             let of_scope = values.keys().filter_map(info);
             let read = |info: &KeyInfo| {
-                worlds::seen(&values[info.name][known[info.name] % values[info.name].len()]).remove(0)
+                worlds::seen(&values[info.name][known[info.name] % values[info.name].len()])
+                    .remove(0)
             };
             of_scope.for_each(|info| facts.put_value(subject, info, read(info)));
         };
@@ -206,7 +265,12 @@ mod scale {
             for disk in &disks {
                 facts.stand(&mount, disk);
             }
-            for (from, to) in [(&target, &mount), (&target, &cluster), (&cluster, &target), (&boot, &mount)] {
+            for (from, to) in [
+                (&target, &mount),
+                (&target, &cluster),
+                (&cluster, &target),
+                (&boot, &mount),
+            ] {
                 facts.link(from, to);
             }
             for subject in [&target, &mount, &boot, &cluster, &disks[0], &disks[1]] {
@@ -221,31 +285,57 @@ mod scale {
         1 + ground.kids().iter().map(size).sum::<usize>()
     }
 
-    /// The work and the results of judging all rules on these facts: conditions, findings, and subjects on which rules do
-    /// not apply.
+    /// The work and the results of judging all rules on these facts: conditions, findings, and
+    /// subjects on which rules do not apply.
     fn work(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
         let about = |subject: &&Subject| host == (subject.scope() == Scope::Host);
         let mut conditions = 0;
         for rule in set.rules() {
             for subject in subjects(rule, facts).iter().filter(about) {
-                conditions += size(&BoundCondition::on(&rule.when, &SubjectView::new(facts, subject)));
+                conditions += size(&BoundCondition::on(
+                    &rule.when,
+                    &SubjectView::new(facts, subject),
+                ));
             }
         }
         let all = all_subjects(facts);
         let all: Vec<Subject> = all.iter().filter(about).cloned().collect();
-        let came_to = evaluate(&all, set, facts, Circumstances { live: true, traced: false });
-        let undecided = came_to.findings.iter().filter(|finding| finding.outcome != Outcome::Applies).count();
-        let not = came_to.tallies.iter().map(|tally| tally.does_not_apply.len()).sum();
+        let came_to = evaluate(
+            &all,
+            set,
+            facts,
+            Circumstances {
+                live: true,
+                traced: false,
+            },
+        );
+        let undecided = came_to
+            .findings
+            .iter()
+            .filter(|finding| finding.outcome != Outcome::Applies)
+            .count();
+        let not = came_to
+            .tallies
+            .iter()
+            .map(|tally| tally.does_not_apply.len())
+            .sum();
         [conditions, came_to.findings.len(), undecided, not]
     }
 
     #[test]
     fn a_thousand_subjects_take_as_much_as_each_by_itself() {
         let (set, _) = RuleSet::parse(&builtin::files());
-        let names = set.rules().iter().flat_map(|rule| worlds::values(&[&rule.when]).into_keys());
+        let names = set
+            .rules()
+            .iter()
+            .flat_map(|rule| worlds::values(&[&rule.when]).into_keys());
         let names: Vec<&'static str> = names.collect();
         for round in 0..3 {
-            let known = names.iter().enumerate().map(|(index, name)| (*name, index * round)).collect();
+            let known = names
+                .iter()
+                .enumerate()
+                .map(|(index, name)| (*name, index * round))
+                .collect();
             let one = machines(1, &known, &set);
             let many = machines(200, &known, &set);
             assert!(all_subjects(&many).len() > 1000);
@@ -269,7 +359,9 @@ mod worlds;
 use jiff::civil::{Date, date};
 use proptest::prelude::*;
 
-use super::{Circumstances, Evaluation, Outcome, RuleFile, RuleSet, Tally, all_subjects, evaluate, examples};
+use super::{
+    Circumstances, Evaluation, Outcome, RuleFile, RuleSet, Tally, all_subjects, evaluate, examples,
+};
 use crate::facts::{FactSet, Scope, Subject};
 
 /// The day on which the tests read users' files.
@@ -278,14 +370,20 @@ pub(super) const TODAY: Date = date(2026, 11, 23);
 /// The rules of a file of the test directory.
 pub(super) fn good() -> RuleSet {
     let text = include_str!("../../../../tests/rules/good.toml").to_owned();
-    let (set, mistakes) = RuleSet::parse(&[RuleFile { name: "good.toml".to_owned(), text }]);
+    let (set, mistakes) = RuleSet::parse(&[RuleFile {
+        name: "good.toml".to_owned(),
+        text,
+    }]);
     assert!(mistakes.is_empty(), "{}", mistakes[0].render(false));
     set
 }
 
 #[test]
 fn good_rules_do_what_their_examples_say() {
-    let failures: Vec<String> = examples::run(good().rules()).iter().map(ToString::to_string).collect();
+    let failures: Vec<String> = examples::run(good().rules())
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
@@ -296,7 +394,11 @@ fn bad_rules_say_what_is_wrong_with_them() {
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| {
-        for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/rules/bad")).unwrap()
+        for entry in std::fs::read_dir(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../tests/rules/bad"
+        ))
+        .unwrap()
         {
             let path = entry.unwrap().path();
             if path.extension().is_none_or(|extension| extension != "toml") {
@@ -313,7 +415,8 @@ fn bad_rules_say_what_is_wrong_with_them() {
     });
 }
 
-/// A rule about disks skips subjects that are known to stand on none, and is undecided on those that were not seen.
+/// A rule about disks skips subjects that are known to stand on none, and is undecided on those
+/// that were not seen.
 #[test]
 fn what_has_no_disks_is_asked_nothing_about_them() {
     let text = r#"
@@ -335,7 +438,10 @@ example = [
     { name = "c", expect = "undecided" },
 ]
 "#;
-    let file = RuleFile { name: "any.toml".to_owned(), text: text.to_owned() };
+    let file = RuleFile {
+        name: "any.toml".to_owned(),
+        text: text.to_owned(),
+    };
     let (set, mistakes) = RuleSet::parse(&[file]);
     assert!(mistakes.is_empty(), "{}", mistakes[0].render(false));
     let (diskless, unseen) = (Subject::target("/shm"), Subject::target("/fuse"));
@@ -343,25 +449,50 @@ example = [
     facts.mention(&diskless);
     facts.mention(&unseen);
     facts.rule_out(&diskless, Scope::Device);
-    let Evaluation { findings, tallies } =
-        evaluate(&all_subjects(&facts), &set, &facts, Circumstances { live: true, traced: true });
+    let Evaluation { findings, tallies } = evaluate(
+        &all_subjects(&facts),
+        &set,
+        &facts,
+        Circumstances {
+            live: true,
+            traced: true,
+        },
+    );
     let about: Vec<&Subject> = findings.iter().map(|finding| &finding.subject).collect();
     assert_eq!(about, [&unseen]);
-    assert_eq!(findings[0].outcome, Outcome::Undecided { needs: Vec::new() });
-    assert_eq!(tallies, [Tally { undecided: 1, ..Tally::new("disk.memory") }]);
+    assert_eq!(
+        findings[0].outcome,
+        Outcome::Undecided { needs: Vec::new() }
+    );
+    assert_eq!(
+        tallies,
+        [Tally {
+            undecided: 1,
+            ..Tally::new("disk.memory")
+        }]
+    );
 }
 
 #[test]
 fn ten_mistakes_are_ten_diagnostics() {
     let text = include_str!("../../../../tests/rules/bad/ten-mistakes.toml").to_owned();
-    let (_, mistakes) = RuleSet::parse(&[RuleFile { name: "bad.toml".to_owned(), text }]);
+    let (_, mistakes) = RuleSet::parse(&[RuleFile {
+        name: "bad.toml".to_owned(),
+        text,
+    }]);
     assert_eq!(mistakes[0].diags.len(), 10, "{}", mistakes[0].render(false));
 }
 
 /// Loads and renders a text, whatever it is.
 fn read(text: String) -> (RuleSet, usize) {
-    let (set, mistakes) = RuleSet::parse(&[RuleFile { name: "any.toml".to_owned(), text }]);
-    let shown: String = mistakes.iter().map(|file| file.render(true) + &file.render(false)).collect();
+    let (set, mistakes) = RuleSet::parse(&[RuleFile {
+        name: "any.toml".to_owned(),
+        text,
+    }]);
+    let shown: String = mistakes
+        .iter()
+        .map(|file| file.render(true) + &file.render(false))
+        .collect();
     assert_eq!(shown.is_empty(), mistakes.is_empty());
     (set, mistakes.iter().map(|file| file.diags.len()).sum())
 }
@@ -387,12 +518,17 @@ proptest! {
 
 #[test]
 fn a_rule_is_switched_off_with_a_reason_and_ids_are_unique_across_files() {
-    let file = |name: &str, text: &str| RuleFile { name: name.to_owned(), text: text.to_owned() };
+    let file = |name: &str, text: &str| RuleFile {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    };
     let good = include_str!("../../../../tests/rules/good.toml");
     let off = "[[off]]\nrule = \"mount.ext4-nobarrier\"\nbecause = \"a   scratch disk\"\n";
     let (set, mistakes) = RuleSet::parse(&[file("good.toml", good), file("off.toml", off)]);
     assert!(mistakes.is_empty(), "{}", mistakes[0].render(false));
-    assert!(set.find("mount.ext4-nobarrier").is_none() && set.find("mount.barrier-option").is_some());
+    assert!(
+        set.find("mount.ext4-nobarrier").is_none() && set.find("mount.barrier-option").is_some()
+    );
     assert_eq!(set.off()[0].because, "a scratch disk");
 
     let (set, mistakes) = RuleSet::parse(&[file("good.toml", good), file("again.toml", good)]);
@@ -402,18 +538,31 @@ fn a_rule_is_switched_off_with_a_reason_and_ids_are_unique_across_files() {
         mistakes[0].diags[0].help.as_deref(),
         Some("the other one is good.toml:4; give one of them another id")
     );
-    assert_eq!((mistakes[0].file.as_str(), mistakes[0].diags.len()), ("again.toml", 2));
+    assert_eq!(
+        (mistakes[0].file.as_str(), mistakes[0].diags.len()),
+        ("again.toml", 2)
+    );
 }
 
 /// Every example of a critical rule has a remedy.
 #[test]
 fn every_example_of_a_critical_rule_has_a_remedy() {
     let set = RuleSet::builtin();
-    for rule in set.rules().iter().filter(|rule| rule.level == super::Level::Critical) {
-        for example in rule.examples.iter().filter(|example| example.expect == super::model::Expect::Applies)
+    for rule in set
+        .rules()
+        .iter()
+        .filter(|rule| rule.level == super::Level::Critical)
+    {
+        for example in rule
+            .examples
+            .iter()
+            .filter(|example| example.expect == super::model::Expect::Applies)
         {
             let finding = super::examples::finding(rule, example);
-            let advised = finding.advice.iter().any(|advice| advice.change != super::Change::Keep);
+            let advised = finding
+                .advice
+                .iter()
+                .any(|advice| advice.change != super::Change::Keep);
             let told = finding.remedy.is_some_and(|remedy| !remedy.says.is_empty());
             assert!(advised || told, "{}: {}", rule.id, example.name);
         }

@@ -1,5 +1,5 @@
-//! Makes facts of what the arithmetic says of each server. What is not known leaves unknown what would follow from it, for
-//! the same reason.
+//! Makes facts of what the arithmetic says of each server. What is not known leaves unknown what
+//! would follow from it, for the same reason.
 
 mod postgres {
     //! What follows from a PostgreSQL's counters of WAL and checkpoints.
@@ -18,7 +18,8 @@ mod postgres {
     const LONGER: f64 = 900.0;
     /// An average over less than this is none, in seconds.
     const SHORTEST: f64 = 60.0;
-    /// `wal_buffers` that the server chooses: this part of `shared_buffers`, and at least so many bytes (xlog.c).
+    /// `wal_buffers` that the server chooses: this part of `shared_buffers`, and at least so many
+    /// bytes (xlog.c).
     const PART_OF_BUFFERS: u64 = 32;
     const LEAST_BUFFERS: u64 = 64 << 10;
     /// Busy times need this much more than the average before files are worth keeping for them.
@@ -36,12 +37,18 @@ mod postgres {
 
     /// Puts all of it.
     pub fn derive(facts: &mut FactSet, cluster: &Subject) {
-        let server = Server { facts, subject: cluster };
+        let server = Server {
+            facts,
+            subject: cluster,
+        };
         let buffers = server.buffers_share();
         let rate = server.rate();
         let sized = server.sizing();
         let whole = |rate: &f64| {
-            Reading::known(bytes(*rate), from(&[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()]))
+            Reading::known(
+                bytes(*rate),
+                from(&[postgres::WAL_MADE.name(), postgres::WAL_TIME.name()]),
+            )
         };
         let rate = rate.as_ref().map_or_else(Unknown::of, whole);
         let on_basis = |value| Reading::known(value, from(&BASIS));
@@ -87,22 +94,33 @@ mod postgres {
         /// `wal_buffers` in units of what the server would choose.
         fn buffers_share(&self) -> Reading<f64> {
             let share = || {
-                let (now, shared) =
-                    (self.need(&postgres::WAL_BUFFERS)?, self.need(&postgres::SHARED_BUFFERS)?);
+                let (now, shared) = (
+                    self.need(&postgres::WAL_BUFFERS)?,
+                    self.need(&postgres::SHARED_BUFFERS)?,
+                );
                 let segment = self.need(&postgres::WAL_SEGMENT_SIZE)?;
                 Ok(now as f64 / (shared / PART_OF_BUFFERS).min(segment).max(LEAST_BUFFERS) as f64)
             };
-            let of = [postgres::WAL_BUFFERS.name(), postgres::SHARED_BUFFERS.name()];
-            share().map_or_else(|why: Unknown| why.of(), |share| Reading::known(share, from(&of)))
+            let of = [
+                postgres::WAL_BUFFERS.name(),
+                postgres::SHARED_BUFFERS.name(),
+            ];
+            share().map_or_else(
+                |why: Unknown| why.of(),
+                |share| Reading::known(share, from(&of)),
+            )
         }
 
         /// WAL per second: of all that is counted, or else since the last checkpoint.
         fn rate(&self) -> Result<f64, Unknown> {
             // On a standby the position is unknown, and what it counts is not what it replays.
             let recent = self.need(&postgres::WAL_RECENT)?;
-            let per_second =
-                |bytes: u64, micros: f64| (micros >= SHORTEST * 1e6).then(|| bytes as f64 / (micros / 1e6));
-            let counted = self.value(&postgres::WAL_MADE).zip(self.value(&postgres::WAL_TIME));
+            let per_second = |bytes: u64, micros: f64| {
+                (micros >= SHORTEST * 1e6).then(|| bytes as f64 / (micros / 1e6))
+            };
+            let counted = self
+                .value(&postgres::WAL_MADE)
+                .zip(self.value(&postgres::WAL_TIME));
             if let Some(rate) = counted.and_then(|(bytes, micros)| per_second(bytes, micros)) {
                 return Ok(rate);
             }
@@ -123,10 +141,16 @@ mod postgres {
                 keeps_two: version.number(0) < 11,
             };
             let contents = || {
-                let (bytes, records) =
-                    (self.value(&postgres::WAL_MADE)?, self.value(&postgres::WAL_RECORDS)?);
+                let (bytes, records) = (
+                    self.value(&postgres::WAL_MADE)?,
+                    self.value(&postgres::WAL_RECORDS)?,
+                );
                 let images = self.value(&postgres::WAL_IMAGES)?;
-                Some(WalContents { bytes: bytes as f64, records: records as f64, images: images as f64 })
+                Some(WalContents {
+                    bytes: bytes as f64,
+                    records: records as f64,
+                    images: images as f64,
+                })
             };
             let counts = WalCounts {
                 rate: self.rate()?,
@@ -148,10 +172,16 @@ mod postgres {
         ) -> Conclusions {
             let (busy, average) = (sizing.busy.most, self.rate().unwrap_or_default());
             let most = self.value(&postgres::MAX_WAL_SIZE).unwrap_or_default();
-            let timeout = self.value(&postgres::CHECKPOINT_TIMEOUT).unwrap_or_default() / 1e6;
+            let timeout = self
+                .value(&postgres::CHECKPOINT_TIMEOUT)
+                .unwrap_or_default()
+                / 1e6;
             let fit = sizing.fit(self.free());
             let no_free = || match self.facts.resolve(self.subject, mount::FREE.info.scope) {
-                Some(mount) => self.facts.get(&mount, &mount::FREE).map(|_| SizeFit::Enough),
+                Some(mount) => self
+                    .facts
+                    .get(&mount, &mount::FREE)
+                    .map(|_| SizeFit::Enough),
                 None => Reading::unknown(Why::NotCollected, "the file system of its WAL"),
             };
             let size = fit.and_then(|(_, size)| size);
@@ -171,7 +201,9 @@ mod postgres {
                     |size| on_basis(self.wal_trade(sizing, size, (most, timeout))),
                 ),
                 recovery: match sizing.recovery(most, timeout) {
-                    _ if self.is_on_platters() => none("what replay costs on platters was not measured"),
+                    _ if self.is_on_platters() => {
+                        none("what replay costs on platters was not measured")
+                    }
                     Some(span) => Reading::known(span, from(&BASIS)),
                     None => none("this release does not count what its WAL holds"),
                 },
@@ -214,7 +246,9 @@ mod postgres {
         }
 
         fn since(&self) -> String {
-            self.value(&postgres::WAL_SINCE).map(|since| format!(" since {since}")).unwrap_or_default()
+            self.value(&postgres::WAL_SINCE)
+                .map(|since| format!(" since {since}"))
+                .unwrap_or_default()
         }
 
         /// Recovery with one size and timeout, and with those in force.
@@ -225,7 +259,11 @@ mod postgres {
                     "how long recovery takes on platters is not known here".to_owned()
                 }
                 (Some(then), Some(now)) => {
-                    format!("recovery after a crash then {}, now {}", then.seconds(), now.seconds())
+                    format!(
+                        "recovery after a crash then {}, now {}",
+                        then.seconds(),
+                        now.seconds()
+                    )
                 }
                 _ => "how long recovery takes is not known here".to_owned(),
             }
@@ -238,8 +276,15 @@ mod postgres {
 
     /// Both ends of the rate of busy times: `30 to 45 MiB` a second.
     fn rates(sizing: &WalSizing) -> String {
-        let (least, most) = (text::bytes(bytes(sizing.busy.least)), text::bytes(bytes(sizing.busy.most)));
-        if least == most { format!("{most}/s") } else { format!("{least}/s to {most}/s") }
+        let (least, most) = (
+            text::bytes(bytes(sizing.busy.least)),
+            text::bytes(bytes(sizing.busy.most)),
+        );
+        if least == most {
+            format!("{most}/s")
+        } else {
+            format!("{least}/s to {most}/s")
+        }
     }
 
     #[cfg(test)]
@@ -256,7 +301,12 @@ mod postgres {
             let from = || Source::call("test");
             facts.link(&server, &wal);
             facts.know(&server, &cluster::KIND, ServerKind::Postgres, from());
-            facts.know(&server, &postgres::VERSION, Version::parse(major).unwrap(), from());
+            facts.know(
+                &server,
+                &postgres::VERSION,
+                Version::parse(major).unwrap(),
+                from(),
+            );
             for (key, value) in [
                 (&postgres::MAX_WAL_SIZE, 1 << 30),
                 (&postgres::WAL_SEGMENT_SIZE, 16 << 20),
@@ -290,20 +340,32 @@ mod postgres {
         #[test]
         fn a_size_is_told_with_what_it_comes_to() {
             let (facts, server) = server(Some(1 << 40), "16.4");
-            assert_eq!(facts.value(&server, &postgres::WAL_GROWTH), Some(SizeFit::TooSmall));
-            assert_eq!(facts.value(&server, &postgres::WAL_SIZE).as_deref(), Some("8GB"));
+            assert_eq!(
+                facts.value(&server, &postgres::WAL_GROWTH),
+                Some(SizeFit::TooSmall)
+            );
+            assert_eq!(
+                facts.value(&server, &postgres::WAL_SIZE).as_deref(),
+                Some("8GB")
+            );
             let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
             let told = "8GB: a checkpoint every 5 min at 3 MiB/s to 7.4 MiB/s, the rate of busy times; full-page images ÷ 1 to 4.2; \
                     recovery after a crash then";
             assert!(trade.starts_with(told), "{trade}");
-            assert_eq!(facts.value(&server, &postgres::WAL_BUFFERS_SHARE), Some(1.0 / 256.0));
+            assert_eq!(
+                facts.value(&server, &postgres::WAL_BUFFERS_SHARE),
+                Some(1.0 / 256.0)
+            );
             let (least, most) = (
                 facts.value(&server, &postgres::RECOVERY_LEAST),
                 facts.value(&server, &postgres::RECOVERY_MOST),
             );
             assert!(least.unwrap() < most.unwrap());
             let longer = facts.value(&server, &postgres::TIMEOUT_TRADE).unwrap();
-            assert!(longer.starts_with("15min needs max_wal_size = 16GB at "), "{longer}");
+            assert!(
+                longer.starts_with("15min needs max_wal_size = 16GB at "),
+                "{longer}"
+            );
         }
 
         #[test]
@@ -312,9 +374,17 @@ mod postgres {
             assert_eq!(facts.value(&unknown_room, &postgres::WAL_GROWTH), None);
             assert_eq!(facts.value(&unknown_room, &postgres::WAL_SIZE), None);
             let (mut facts, standby) = server(Some(1 << 40), "16.4");
-            facts.put(&standby, &postgres::WAL_RECENT, Reading::unknown(Why::Absent, "a standby"));
+            facts.put(
+                &standby,
+                &postgres::WAL_RECENT,
+                Reading::unknown(Why::Absent, "a standby"),
+            );
             derive(&mut facts, &standby);
-            for key in [&postgres::WAL_SIZE, &postgres::WAL_TRADE, &postgres::TIMEOUT_TRADE] {
+            for key in [
+                &postgres::WAL_SIZE,
+                &postgres::WAL_TRADE,
+                &postgres::TIMEOUT_TRADE,
+            ] {
                 let Reading::Unknown { detail, .. } = facts.get(&standby, key) else {
                     panic!("{}", key.name())
                 };
@@ -325,10 +395,17 @@ mod postgres {
         #[test]
         fn what_replay_costs_is_not_told_of_platters_or_of_wal_that_nobody_counts() {
             let (mut facts, server) = server(Some(1 << 40), "16.4");
-            facts.put(&server, &postgres::WAL_RECORDS, Reading::unknown(Why::Absent, "13"));
+            facts.put(
+                &server,
+                &postgres::WAL_RECORDS,
+                Reading::unknown(Why::Absent, "13"),
+            );
             derive(&mut facts, &server);
             let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
-            assert!(trade.ends_with("how long recovery takes is not known here"), "{trade}");
+            assert!(
+                trade.ends_with("how long recovery takes is not known here"),
+                "{trade}"
+            );
             assert_eq!(facts.value(&server, &postgres::RECOVERY_MOST), None);
         }
     }
@@ -348,11 +425,18 @@ mod mysql {
     /// The largest `innodb_log_buffer_size` that is advised.
     const LARGEST_BUFFER: u64 = 256 << 20;
 
-    const BASIS: [&str; 3] = [mysql::REDO_SIZE.name(), mysql::REDO_WRITTEN.name(), mysql::UPTIME.name()];
+    const BASIS: [&str; 3] = [
+        mysql::REDO_SIZE.name(),
+        mysql::REDO_WRITTEN.name(),
+        mysql::UPTIME.name(),
+    ];
 
     /// Puts all of it.
     pub fn derive(facts: &mut FactSet, cluster: &Subject) {
-        let server = Server { facts, subject: cluster };
+        let server = Server {
+            facts,
+            subject: cluster,
+        };
         let size = server.redo_size();
         let buffer = server.buffer();
         let counts = server.counts();
@@ -362,7 +446,9 @@ mod mysql {
         };
         let rate = of(|counts| counts.rate).map(bytes);
         let lasts = of(|counts| counts.lasts() * 1e6);
-        let recovery = counts.as_ref().map_or_else(Unknown::of, |counts| server.redo_recovery(counts));
+        let recovery = counts
+            .as_ref()
+            .map_or_else(Unknown::of, |counts| server.redo_recovery(counts));
         let (least, most) = ends(&recovery);
         let (fit, wanted, trade) = server.judged(&counts);
         facts.put(cluster, &mysql::REDO_SIZE, size);
@@ -377,14 +463,17 @@ mod mysql {
     }
 
     impl Server<'_> {
-        /// The size of the redo log by the one setting that decides it: MariaDB's file, of which there is one from 10.5 on, or the
-        /// capacity of MySQL 8.0.30 and later. Before these it was a product of two settings.
+        /// The size of the redo log by the one setting that decides it: MariaDB's file, of which
+        /// there is one from 10.5 on, or the capacity of MySQL 8.0.30 and later. Before these it
+        /// was a product of two settings.
         fn redo_size(&self) -> Reading<u64> {
             let size = || {
                 let version = self.need(&mysql::VERSION)?;
                 let (kind, key, first) = match self.need(&KIND)? {
                     ServerKind::Mariadb => ("MariaDB", &mysql::LOG_FILE_SIZE, [10, 5, 0]),
-                    ServerKind::Mysql | ServerKind::Postgres => ("MySQL", &mysql::REDO_CAPACITY, [8, 0, 30]),
+                    ServerKind::Mysql | ServerKind::Postgres => {
+                        ("MySQL", &mysql::REDO_CAPACITY, [8, 0, 30])
+                    }
                 };
                 if [0, 1, 2].map(|part| version.number(part)) < first {
                     let detail = format!(
@@ -395,20 +484,36 @@ mod mysql {
                 }
                 Ok((self.need(key)?, key.name()))
             };
-            size().map_or_else(|why| why.of(), |(size, name)| Reading::known(size, from(&[name])))
+            size().map_or_else(
+                |why| why.of(),
+                |(size, name)| Reading::known(size, from(&[name])),
+            )
         }
 
         fn counts(&self) -> Result<RedoCounts, Unknown> {
             let capacity = match self.redo_size() {
                 Reading::Known { value, .. } => value,
-                Reading::Unknown { why, detail, remedy } => {
-                    return Err(Unknown(Reading::Unknown { why, detail, remedy }));
+                Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                } => {
+                    return Err(Unknown(Reading::Unknown {
+                        why,
+                        detail,
+                        remedy,
+                    }));
                 }
             };
             let seconds = self.need(&mysql::UPTIME)? / 1e6;
             let written = self.need(&mysql::REDO_WRITTEN)?;
             let rate = written as f64 / seconds.max(1.0);
-            Ok(RedoCounts { capacity, rate, seconds, age: self.value(&mysql::CHECKPOINT_AGE) })
+            Ok(RedoCounts {
+                capacity,
+                rate,
+                seconds,
+                age: self.value(&mysql::CHECKPOINT_AGE),
+            })
         }
 
         fn judged(
@@ -421,10 +526,16 @@ mod mysql {
             };
             let unsettled = || {
                 if counts.seconds < SHORTEST {
-                    return Reading::unknown(Why::Ambiguous, "the server has run for less than an hour");
+                    return Reading::unknown(
+                        Why::Ambiguous,
+                        "the server has run for less than an hour",
+                    );
                 }
                 match self.facts.resolve(self.subject, mount::FREE.info.scope) {
-                    Some(mount) => self.facts.get(&mount, &mount::FREE).map(|_| SizeFit::Enough),
+                    Some(mount) => self
+                        .facts
+                        .get(&mount, &mount::FREE)
+                        .map(|_| SizeFit::Enough),
                     None => Reading::unknown(Why::NotCollected, "the file system of its redo log"),
                 }
             };
@@ -434,15 +545,23 @@ mod mysql {
             match judged.and_then(|(_, size)| size) {
                 Some(size) => {
                     let (wanted, trade) = (size.to_string(), self.redo_trade(counts, size));
-                    (fit, Reading::known(wanted, from(&BASIS)), Reading::known(trade, from(&BASIS)))
+                    (
+                        fit,
+                        Reading::known(wanted, from(&BASIS)),
+                        Reading::known(trade, from(&BASIS)),
+                    )
                 }
                 None => (fit, none(), none()),
             }
         }
 
         fn redo_trade(&self, counts: &RedoCounts, size: u64) -> String {
-            let then = RedoCounts { capacity: size, ..*counts };
-            let lasts = |counts: &RedoCounts| Forecast::between(counts.lasts(), counts.lasts()).seconds();
+            let then = RedoCounts {
+                capacity: size,
+                ..*counts
+            };
+            let lasts =
+                |counts: &RedoCounts| Forecast::between(counts.lasts(), counts.lasts()).seconds();
             format!(
                 "{}: it lasts {} at {}/s, the average since the start {} ago, now {}; {}",
                 text::bytes(size),
@@ -455,7 +574,8 @@ mod mysql {
                     RedoCounts::recovery(size),
                     RedoCounts::recovery(counts.capacity)
                 ) {
-                    (true, ..) => "how long recovery takes on platters is not known here".to_owned(),
+                    (true, ..) =>
+                        "how long recovery takes on platters is not known here".to_owned(),
                     (false, then, now) => format!(
                         "recovery after a crash of a full log then {}, now {}",
                         then.seconds(),
@@ -469,7 +589,10 @@ mod mysql {
         fn redo_recovery(&self, counts: &RedoCounts) -> Reading<Forecast> {
             let detail = match (counts.age, self.is_on_platters()) {
                 (Some(age), false) => {
-                    return Reading::known(RedoCounts::recovery(age), from(&[mysql::CHECKPOINT_AGE.name()]));
+                    return Reading::known(
+                        RedoCounts::recovery(age),
+                        from(&[mysql::CHECKPOINT_AGE.name()]),
+                    );
                 }
                 (Some(_), true) => "what replay costs on platters was not measured",
                 (None, _) => "the server does not say how old its checkpoint is",
@@ -480,13 +603,23 @@ mod mysql {
         /// Twice the log buffer, where sessions have waited for it.
         fn buffer(&self) -> Reading<String> {
             let wanted = || {
-                let (now, waits) = (self.need(&mysql::LOG_BUFFER_SIZE)?, self.need(&mysql::LOG_WAITS)?);
+                let (now, waits) = (
+                    self.need(&mysql::LOG_BUFFER_SIZE)?,
+                    self.need(&mysql::LOG_WAITS)?,
+                );
                 let twice = now.saturating_mul(2);
                 let is_wanted = waits > 0 && twice <= LARGEST_BUFFER;
-                Ok(if is_wanted { twice.to_string() } else { String::new() })
+                Ok(if is_wanted {
+                    twice.to_string()
+                } else {
+                    String::new()
+                })
             };
             let of = [mysql::LOG_BUFFER_SIZE.name(), mysql::LOG_WAITS.name()];
-            wanted().map_or_else(|why: Unknown| why.of(), |wanted| Reading::known(wanted, from(&of)))
+            wanted().map_or_else(
+                |why: Unknown| why.of(),
+                |wanted| Reading::known(wanted, from(&of)),
+            )
         }
     }
 }
@@ -528,9 +661,15 @@ impl Server<'_> {
     fn need<T: FactValue>(&self, key: &Key<T>) -> Result<T, Unknown> {
         match self.facts.get(self.subject, key) {
             Reading::Known { value, .. } => Ok(value),
-            Reading::Unknown { why, detail, remedy } => {
-                Err(Unknown(Reading::Unknown { why, detail, remedy }))
-            }
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            } => Err(Unknown(Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            })),
         }
     }
 
@@ -540,14 +679,23 @@ impl Server<'_> {
 
     /// Free bytes on the file system of the log.
     fn free(&self) -> Option<u64> {
-        self.facts.value(&self.facts.resolve(self.subject, Scope::Mount)?, &mount::FREE)
+        self.facts.value(
+            &self.facts.resolve(self.subject, Scope::Mount)?,
+            &mount::FREE,
+        )
     }
 
     /// Whether pages lie on platters, on which what replay costs was not measured.
     fn is_on_platters(&self) -> bool {
         let mount = self.facts.resolve(self.subject, Scope::Mount);
-        let disks = mount.map(|mount| self.facts.disks(&mount)).unwrap_or_default();
-        let turns = |disk: &Subject| self.facts.value(disk, &device::MEDIUM).is_some_and(Medium::turns);
+        let disks = mount
+            .map(|mount| self.facts.disks(&mount))
+            .unwrap_or_default();
+        let turns = |disk: &Subject| {
+            self.facts
+                .value(disk, &device::MEDIUM)
+                .is_some_and(Medium::turns)
+        };
         disks.iter().any(turns)
     }
 }
@@ -559,5 +707,8 @@ fn from(names: &[&str]) -> Source {
 
 /// Both ends of a range of seconds, in microseconds.
 fn ends(span: &Reading<Forecast>) -> (Reading<f64>, Reading<f64>) {
-    (span.clone().map(|span| span.least * 1e6), span.clone().map(|span| span.most * 1e6))
+    (
+        span.clone().map(|span| span.least * 1e6),
+        span.clone().map(|span| span.most * 1e6),
+    )
 }

@@ -1,8 +1,8 @@
-//! PostgreSQL's WAL: when its amount forces a checkpoint, which size would leave that to the time, and what such a size
-//! comes to.
+//! PostgreSQL's WAL: when its amount forces a checkpoint, which size would leave that to the time,
+//! and what such a size comes to.
 //!
-//! The distance at which a checkpoint is forced is the server's own (`CalculateCheckpointSegments` in xlog.c). What
-//! replay costs is measured elsewhere and wide: see [`RECORD_US`] and [`PAGE_US`].
+//! The distance at which a checkpoint is forced is the server's own (`CalculateCheckpointSegments`
+//! in xlog.c). What replay costs is measured elsewhere and wide: see [`RECORD_US`] and [`PAGE_US`].
 
 use super::forecast::Forecast;
 use super::round_up;
@@ -50,10 +50,18 @@ pub struct WalContents {
 pub const FEWEST: u64 = 10;
 /// From this share on forced checkpoints are more than an exception.
 const EXCEPTION: f64 = 0.1;
-/// Microseconds that replay takes for a record, from cheap ones on a fast processor to dear ones on a slow one.
-const RECORD_US: Forecast = Forecast { least: 0.5, most: 5.0 };
-/// Microseconds for a page: an image that stays in memory, up to one that flash has to write before recovery ends.
-const PAGE_US: Forecast = Forecast { least: 5.0, most: 300.0 };
+/// Microseconds that replay takes for a record, from cheap ones on a fast processor to dear ones on
+/// a slow one.
+const RECORD_US: Forecast = Forecast {
+    least: 0.5,
+    most: 5.0,
+};
+/// Microseconds for a page: an image that stays in memory, up to one that flash has to write before
+/// recovery ends.
+const PAGE_US: Forecast = Forecast {
+    least: 5.0,
+    most: 300.0,
+};
 /// Bytes of a full-page image, and of the smallest record.
 const PAGE: f64 = 8192.0;
 const SMALLEST_RECORD: f64 = 50.0;
@@ -94,14 +102,23 @@ impl WalSizing {
     pub fn new(settings: CheckpointSettings, counts: WalCounts) -> Option<Self> {
         let all = counts.timed.saturating_add(counts.requested);
         (all >= FEWEST && counts.seconds > 0.0).then(|| {
-            let sizing = Self { settings, counts, busy: Forecast::between(counts.rate, counts.rate) };
-            Self { busy: sizing.busy_rate(), ..sizing }
+            let sizing = Self {
+                settings,
+                counts,
+                busy: Forecast::between(counts.rate, counts.rate),
+            };
+            Self {
+                busy: sizing.busy_rate(),
+                ..sizing
+            }
         })
     }
 
-    /// At most so many checkpoints were forced: somebody may have asked for some, and the WAL made cannot have forced more.
+    /// At most so many checkpoints were forced: somebody may have asked for some, and the WAL made
+    /// cannot have forced more.
     fn forced(&self) -> f64 {
-        let by_amount = self.counts.rate * self.counts.seconds / self.settings.distance(self.settings.most);
+        let by_amount =
+            self.counts.rate * self.counts.seconds / self.settings.distance(self.settings.most);
         by_amount.min(self.counts.requested as f64)
     }
 
@@ -110,8 +127,9 @@ impl WalSizing {
         self.forced() / self.counts.timed.saturating_add(self.counts.requested) as f64
     }
 
-    /// A checkpoint is only forced where its distance was written within the timeout, which is the least rate. What remains of the
-    /// time without the intervals that ended by time was shared by the forced ones, which gives the rate itself.
+    /// A checkpoint is only forced where its distance was written within the timeout, which is the
+    /// least rate. What remains of the time without the intervals that ended by time was shared by
+    /// the forced ones, which gives the rate itself.
     fn busy_rate(&self) -> Forecast {
         let CheckpointSettings { most, timeout, .. } = self.settings;
         let (forced, distance) = (self.forced(), self.settings.distance(most));
@@ -120,25 +138,32 @@ impl WalSizing {
         }
         let least = (distance / timeout).max(self.counts.rate);
         let busy = self.counts.seconds - self.counts.timed as f64 * timeout;
-        let told =
-            (busy > 0.0 && busy < forced * timeout).then(|| forced * distance / busy.max(timeout / 2.0));
+        let told = (busy > 0.0 && busy < forced * timeout)
+            .then(|| forced * distance / busy.max(timeout / 2.0));
         Forecast::between(least, told.unwrap_or(least).max(least))
     }
 
-    /// Whether the size suffices, and the size that does where that is another; `free` are bytes on the file system of the WAL,
-    /// half of which stay free.
+    /// Whether the size suffices, and the size that does where that is another; `free` are bytes on
+    /// the file system of the WAL, half of which stay free.
     pub fn fit(&self, free: Option<u64>) -> Option<(SizeFit, Option<u64>)> {
         if self.forced_share() < EXCEPTION {
             return Some((SizeFit::Enough, None));
         }
         let now = self.settings.most;
-        let wanted = round_up(self.settings.size_for(self.busy.most * self.settings.timeout));
+        let wanted = round_up(
+            self.settings
+                .size_for(self.busy.most * self.settings.timeout),
+        );
         let mut size = wanted.max(round_up(now as f64 * 2.0));
         let free = free?;
         while size > free / 2 {
             size /= 2;
         }
-        Some(if size > now { (SizeFit::TooSmall, Some(size)) } else { (SizeFit::NoRoom, None) })
+        Some(if size > now {
+            (SizeFit::TooSmall, Some(size))
+        } else {
+            (SizeFit::NoRoom, None)
+        })
     }
 
     /// Seconds between checkpoints in busy times.
@@ -147,24 +172,42 @@ impl WalSizing {
         Forecast::between(at(self.busy.most), at(self.busy.least))
     }
 
-    /// By how much full-page images become fewer in busy times: not at all where no page is changed twice within the new interval, in
-    /// proportion to the interval where the same pages are changed in each.
+    /// By how much full-page images become fewer in busy times: not at all where no page is changed
+    /// twice within the new interval, in proportion to the interval where the same pages are
+    /// changed in each.
     pub fn fewer_images(&self, size: u64, timeout: f64) -> Forecast {
-        let then = Self { settings: CheckpointSettings { timeout, ..self.settings }, ..*self };
-        let longer =
-            |rate: f64| then.settings.interval(size, rate) / self.settings.interval(self.settings.most, rate);
+        let then = Self {
+            settings: CheckpointSettings {
+                timeout,
+                ..self.settings
+            },
+            ..*self
+        };
+        let longer = |rate: f64| {
+            then.settings.interval(size, rate) / self.settings.interval(self.settings.most, rate)
+        };
         Forecast::between(1.0, longer(self.busy.most).max(longer(self.busy.least)))
     }
 
-    /// Seconds of recovery after a crash at the end of an interval, or of the checkpoint that follows it, in busy times. `None`
-    /// where the server does not count what its WAL holds.
+    /// Seconds of recovery after a crash at the end of an interval, or of the checkpoint that
+    /// follows it, in busy times. `None` where the server does not count what its WAL holds.
     pub fn recovery(&self, size: u64, timeout: f64) -> Option<Forecast> {
-        let contents = self.counts.contents.filter(|of| of.bytes > 0.0 && of.records > 0.0)?;
-        let settings = CheckpointSettings { timeout, ..self.settings };
+        let contents = self
+            .counts
+            .contents
+            .filter(|of| of.bytes > 0.0 && of.records > 0.0)?;
+        let settings = CheckpointSettings {
+            timeout,
+            ..self.settings
+        };
         let written = |rate: f64| settings.interval(size, rate) * rate;
-        let (least, most) = (written(self.busy.least), written(self.busy.most) * (1.0 + settings.target));
+        let (least, most) = (
+            written(self.busy.least),
+            written(self.busy.most) * (1.0 + settings.target),
+        );
         // Rarer checkpoints leave fewer images, and more of the WAL to records.
-        let small = ((contents.bytes - contents.images * PAGE) / contents.records).max(SMALLEST_RECORD);
+        let small =
+            ((contents.bytes - contents.images * PAGE) / contents.records).max(SMALLEST_RECORD);
         let per_byte = |record: f64, page: f64| {
             let now = (contents.records * record + contents.images * page) / contents.bytes;
             Forecast::between(now, record / small)
@@ -200,9 +243,18 @@ mod tests {
     };
 
     fn counts(gib: f64, timed: u64, requested: u64, seconds: f64) -> WalCounts {
-        let contents =
-            WalContents { bytes: gib * GIB, records: gib * GIB / 300.0, images: gib * GIB / 16_384.0 };
-        WalCounts { rate: gib * GIB / seconds, contents: Some(contents), timed, requested, seconds }
+        let contents = WalContents {
+            bytes: gib * GIB,
+            records: gib * GIB / 300.0,
+            images: gib * GIB / 16_384.0,
+        };
+        WalCounts {
+            rate: gib * GIB / seconds,
+            contents: Some(contents),
+            timed,
+            requested,
+            seconds,
+        }
     }
 
     #[test]
@@ -210,9 +262,15 @@ mod tests {
         // 64 segments over 1.9, 2.9 and 2.5, rounded down.
         let segments = |settings: CheckpointSettings, most| bytes(settings.distance(most)) >> 24;
         assert_eq!(segments(DEFAULT, 1 << 30), 33);
-        let ten = CheckpointSettings { keeps_two: true, ..DEFAULT };
+        let ten = CheckpointSettings {
+            keeps_two: true,
+            ..DEFAULT
+        };
         assert_eq!(segments(ten, 1 << 30), 22);
-        assert_eq!(segments(CheckpointSettings { target: 0.5, ..ten }, 1 << 30), 25);
+        assert_eq!(
+            segments(CheckpointSettings { target: 0.5, ..ten }, 1 << 30),
+            25
+        );
         assert_eq!(segments(DEFAULT, 2 << 20), 1, "at least one");
     }
 
@@ -220,7 +278,10 @@ mod tests {
     fn a_server_whose_checkpoints_are_timed_is_left_alone() {
         let quiet = WalSizing::new(DEFAULT, counts(10.0, 2000, 15, 600_000.0)).unwrap();
         assert_eq!(quiet.fit(Some(1 << 40)), Some((SizeFit::Enough, None)));
-        assert!(WalSizing::new(DEFAULT, counts(10.0, 4, 5, 2000.0)).is_none(), "too few to tell");
+        assert!(
+            WalSizing::new(DEFAULT, counts(10.0, 4, 5, 2000.0)).is_none(),
+            "too few to tell"
+        );
         // Somebody asks for many: so little WAL has forced none of them.
         let asked = WalSizing::new(DEFAULT, counts(0.4, 100, 500, 60_000.0)).unwrap();
         assert_eq!(asked.fit(Some(1 << 40)), Some((SizeFit::Enough, None)));
@@ -228,32 +289,60 @@ mod tests {
 
     #[test]
     fn the_size_is_that_of_busy_times_and_has_room() {
-        // An hour a day 60 MiB/s, which force a checkpoint every 8.8 s, and nothing else for the rest of it.
+        // An hour a day 60 MiB/s, which force a checkpoint every 8.8 s, and nothing else for the
+        // rest of it.
         let gib = 60.0 * 3600.0 / 1024.0;
         let sizing = WalSizing::new(DEFAULT, counts(gib, 276, 409, 86_400.0)).unwrap();
-        assert!((55.0..65.0).contains(&(sizing.busy.most / 1_048_576.0)), "{:?}", sizing.busy);
+        assert!(
+            (55.0..65.0).contains(&(sizing.busy.most / 1_048_576.0)),
+            "{:?}",
+            sizing.busy
+        );
         // 60 MiB/s × 300 s × 1.9 are 33.4 GiB.
-        assert_eq!(sizing.fit(Some(1 << 40)), Some((SizeFit::TooSmall, Some(64 << 30))));
-        assert_eq!(sizing.fit(Some(20 << 30)), Some((SizeFit::TooSmall, Some(8 << 30))));
+        assert_eq!(
+            sizing.fit(Some(1 << 40)),
+            Some((SizeFit::TooSmall, Some(64 << 30)))
+        );
+        assert_eq!(
+            sizing.fit(Some(20 << 30)),
+            Some((SizeFit::TooSmall, Some(8 << 30)))
+        );
         assert_eq!(sizing.fit(Some(3 << 30)), Some((SizeFit::NoRoom, None)));
         assert_eq!(sizing.fit(None), None);
         assert_eq!(sizing.interval(64 << 30).seconds(), "5 min");
         let fewer = sizing.fewer_images(64 << 30, 300.0);
-        assert!(fewer.least <= 1.0 && (30.0..36.0).contains(&fewer.most), "{fewer:?}");
+        assert!(
+            fewer.least <= 1.0 && (30.0..36.0).contains(&fewer.most),
+            "{fewer:?}"
+        );
     }
 
     #[test]
     fn recovery_is_foretold_from_what_the_wal_holds() {
         let sizing = WalSizing::new(DEFAULT, counts(1000.0, 10, 1900, 60_000.0)).unwrap();
-        let (now, then) =
-            (sizing.recovery(1 << 30, 300.0).unwrap(), sizing.recovery(16 << 30, 300.0).unwrap());
-        assert!(now.least < now.most && now.most < then.most && now.least < then.least, "{now:?} {then:?}");
-        let mute = WalCounts { contents: None, ..counts(1000.0, 10, 1900, 60_000.0) };
-        assert_eq!(WalSizing::new(DEFAULT, mute).unwrap().recovery(1 << 30, 300.0), None);
+        let (now, then) = (
+            sizing.recovery(1 << 30, 300.0).unwrap(),
+            sizing.recovery(16 << 30, 300.0).unwrap(),
+        );
+        assert!(
+            now.least < now.most && now.most < then.most && now.least < then.least,
+            "{now:?} {then:?}"
+        );
+        let mute = WalCounts {
+            contents: None,
+            ..counts(1000.0, 10, 1900, 60_000.0)
+        };
+        assert_eq!(
+            WalSizing::new(DEFAULT, mute)
+                .unwrap()
+                .recovery(1 << 30, 300.0),
+            None
+        );
     }
 
     proptest! {
-        /// Whatever was counted, no size is advised that is not larger, or for which there is no room.
+        /// Whatever was counted, no size is advised that is not larger, or for which there is no
+        /// room.
         #[test]
         fn no_size_is_too_large(
             most in 1u64..1 << 44, segment in prop::sample::select(vec![1u64 << 20, 16 << 20, 1 << 30]), free in 0u64..1 << 46,

@@ -1,8 +1,9 @@
 //! The builder of a kernel, as far as it determines the built-in features.
 //!
-//! The table's statements about all kernels hold for those of distributions. A person's own kernel, and a kernel for a
-//! cloud or a single machine, may lack any feature. A person builds the next kernel with the features that the running
-//! one uses, so one of his kernels is evidence about the other.
+//! The table's statements about all kernels hold for those of distributions. A person's own kernel,
+//! and a kernel for a cloud or a single machine, may lack any feature. A person builds the next
+//! kernel with the features that the running one uses, so one of his kernels is evidence about the
+//! other.
 
 use crate::version::Version;
 
@@ -49,7 +50,10 @@ pub enum Builder {
 
 /// The builder of a vendor's kernels, by `kernel.vendor`. An unknown vendor is no distribution.
 pub fn builder(vendor: &str) -> Builder {
-    match (DISTRIBUTIONS.contains(&vendor), DISTRIBUTIONS.contains(&family(vendor))) {
+    match (
+        DISTRIBUTIONS.contains(&vendor),
+        DISTRIBUTIONS.contains(&family(vendor)),
+    ) {
         (true, _) => Builder::Distribution,
         (false, true) => Builder::Cloud,
         (false, false) => Builder::Own,
@@ -69,7 +73,8 @@ pub fn names_nobody(vendor: &str) -> bool {
     NAMELESS.contains(&vendor)
 }
 
-/// Whether both were built by the same person, so that the next one has every feature that the running one uses.
+/// Whether both were built by the same person, so that the next one has every feature that the
+/// running one uses.
 pub fn builds_again(now: (&Version, &str), then: (&Version, &str)) -> bool {
     let ((now, by), (then, next_by)) = (now, then);
     match builder(next_by) {
@@ -82,7 +87,11 @@ pub fn builds_again(now: (&Version, &str), then: (&Version, &str)) -> bool {
 
 /// The name that a person gives to his kernels: the tail without the numbers that count them.
 fn name(kernel: &Version) -> String {
-    kernel.tail().chars().filter(|c| !c.is_ascii_digit()).collect()
+    kernel
+        .tail()
+        .chars()
+        .filter(|c| !c.is_ascii_digit())
+        .collect()
 }
 
 #[cfg(test)]
@@ -116,18 +125,41 @@ mod tests {
             ("6.18.1-fc-v6", "other", "6.19", "mainline", true),
             ("6.18.1", "mainline", "6.19", "mainline", true),
             ("6.18.1", "mainline", "6.18.44-fc-v445", "other", false),
-            ("6.1.0-28-amd64", "debian", "6.18.44-fc-v445", "other", false),
+            (
+                "6.1.0-28-amd64",
+                "debian",
+                "6.18.44-fc-v445",
+                "other",
+                false,
+            ),
             ("6.1.0-28-amd64", "debian", "6.18", "mainline", false),
-            ("5.15.90.1-microsoft-standard-WSL2", "wsl", "6.6.87.2-microsoft-standard-WSL2", "wsl", true),
-            ("6.18.1", "mainline", "6.6.87.2-microsoft-standard-WSL2", "wsl", false),
+            (
+                "5.15.90.1-microsoft-standard-WSL2",
+                "wsl",
+                "6.6.87.2-microsoft-standard-WSL2",
+                "wsl",
+                true,
+            ),
+            (
+                "6.18.1",
+                "mainline",
+                "6.6.87.2-microsoft-standard-WSL2",
+                "wsl",
+                false,
+            ),
             ("6.1.0-28-amd64", "debian", "6.12", "debian", false),
         ] {
             let version = |text: &str| Version::parse(text).unwrap();
-            assert_eq!(builds_again((&version(now), by), (&version(then), next_by)), is, "{now} {then}");
+            assert_eq!(
+                builds_again((&version(now), by), (&version(then), next_by)),
+                is,
+                "{now} {then}"
+            );
         }
     }
 
-    /// What vendors of distributions all build, others may leave out; what was taken out of the kernel is gone for everybody.
+    /// What vendors of distributions all build, others may leave out; what was taken out of the
+    /// kernel is gone for everybody.
     #[test]
     fn what_is_built_in_depends_on_who_builds() {
         use crate::validity::Effect::{Ok, Refused, Unknown};
@@ -158,7 +190,11 @@ mod tests {
             let (kernel, case) = (version(kernel), format!("{name} of {kernel} of {vendor}"));
             assert_eq!(file_system(name, &kernel, vendor).effect, now, "{case}");
             if builder(vendor) == Builder::Own {
-                assert_eq!(file_system_again(name, &kernel, vendor).effect, again, "{case}, again");
+                assert_eq!(
+                    file_system_again(name, &kernel, vendor).effect,
+                    again,
+                    "{case}, again"
+                );
             }
         }
         for (of, name, kernel, vendor, now) in [
@@ -166,19 +202,61 @@ mod tests {
             (BlockDriver::Md, "raid1", "6.12", "ubuntu-cloud", Ok),
             (BlockDriver::Md, "multipath", "6.8", "wsl", Refused),
             (BlockDriver::MdMetadata, "1.2", "6.18.44", "other", Ok),
-            (BlockDriver::DeviceMapper, "multipath", "6.6", "wsl", Unknown),
-            (BlockDriver::DeviceMapper, "linear", "6.12", "debian-cloud", Ok),
-            (BlockDriver::DeviceMapper, "vdo", "6.12", "debian-cloud", Unknown),
-            (BlockDriver::DeviceMapper, "vdo", "6.1", "debian-cloud", Refused),
+            (
+                BlockDriver::DeviceMapper,
+                "multipath",
+                "6.6",
+                "wsl",
+                Unknown,
+            ),
+            (
+                BlockDriver::DeviceMapper,
+                "linear",
+                "6.12",
+                "debian-cloud",
+                Ok,
+            ),
+            (
+                BlockDriver::DeviceMapper,
+                "vdo",
+                "6.12",
+                "debian-cloud",
+                Unknown,
+            ),
+            (
+                BlockDriver::DeviceMapper,
+                "vdo",
+                "6.1",
+                "debian-cloud",
+                Refused,
+            ),
         ] {
             let kernel = version(kernel);
-            assert_eq!(layer(of, name, &kernel, vendor).effect, now, "{name} of {kernel} of {vendor}");
+            assert_eq!(
+                layer(of, name, &kernel, vendor).effect,
+                now,
+                "{name} of {kernel} of {vendor}"
+            );
         }
         let kernel = version("6.18.44");
-        assert_eq!(layer_again(BlockDriver::Md, "raid1", &kernel, "other").effect, Ok);
-        for (vendor, is) in [("debian", Refused), ("debian-cloud", Refused), ("other", Unknown)] {
-            assert_eq!(format(DiskFormat::MdLinear, &version("6.12.48"), vendor).effect, is, "{vendor}");
+        assert_eq!(
+            layer_again(BlockDriver::Md, "raid1", &kernel, "other").effect,
+            Ok
+        );
+        for (vendor, is) in [
+            ("debian", Refused),
+            ("debian-cloud", Refused),
+            ("other", Unknown),
+        ] {
+            assert_eq!(
+                format(DiskFormat::MdLinear, &version("6.12.48"), vendor).effect,
+                is,
+                "{vendor}"
+            );
         }
-        assert_eq!(format(DiskFormat::MdLinear, &version("6.6"), "wsl").effect, Unknown);
+        assert_eq!(
+            format(DiskFormat::MdLinear, &version("6.6"), "wsl").effect,
+            Unknown
+        );
     }
 }

@@ -1,8 +1,9 @@
-//! The features of file systems, as data in `rules/tables/features.toml`: which tool sets them, and which kernel mounts
-//! them.
+//! The features of file systems, as data in `rules/tables/features.toml`: which tool sets them, and
+//! which kernel mounts them.
 //!
-//! What follows for a new file system is left to [`super::mkfs`], for an existing one to [`super::on_disk`]. The table is
-//! apart from that of options because a host with neither fstab nor advice on options needs it alone.
+//! What follows for a new file system is left to [`super::mkfs`], for an existing one to
+//! [`super::on_disk`]. The table is apart from that of options because a host with neither fstab
+//! nor advice on options needs it alone.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -70,7 +71,8 @@ pub struct Feature {
 impl Feature {
     /// Whether a superblock calls it so.
     pub fn is_on_disk(&self, name: &str) -> bool {
-        self.on_disk.as_ref().unwrap_or(&self.name) == name || self.names.iter().any(|own| own == name)
+        self.on_disk.as_ref().unwrap_or(&self.name) == name
+            || self.names.iter().any(|own| own == name)
     }
 }
 
@@ -85,7 +87,8 @@ pub struct FeatureTable {
     pub present: Vec<Feature>,
 }
 
-/// The table compiled into walwise. If it does not load, which a test excludes, every feature is unknown.
+/// The table compiled into walwise. If it does not load, which a test excludes, every feature is
+/// unknown.
 pub fn table() -> &'static FeatureTable {
     static TABLE: LazyLock<FeatureTable> = LazyLock::new(|| read(TEXT).unwrap_or_default());
     &TABLE
@@ -98,8 +101,21 @@ mod tests {
     #[test]
     fn the_table_loads() {
         let table: FeatureTable = read(TEXT).unwrap();
-        assert!(table.chosen.len() > 20 && table.present.len() > 5, "{table:?}");
-        assert!(table.chosen.iter().all(|known| !known.name.is_empty() && known.names.is_empty()));
-        assert!(table.present.iter().all(|known| known.name.is_empty() && !known.names.is_empty()));
+        assert!(
+            table.chosen.len() > 20 && table.present.len() > 5,
+            "{table:?}"
+        );
+        assert!(
+            table
+                .chosen
+                .iter()
+                .all(|known| !known.name.is_empty() && known.names.is_empty())
+        );
+        assert!(
+            table
+                .present
+                .iter()
+                .all(|known| known.name.is_empty() && !known.names.is_empty())
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! The forms that the value of an option may have, as kernels read numbers and sizes.
 //!
-//! Options are left to the rows of the table, which name their form. Numbers are read as in C: `010` is eight and
-//! `0x10` sixteen. A value that only some kernels accept is neither right nor wrong here.
+//! Options are left to the rows of the table, which name their form. Numbers are read as in C:
+//! `010` is eight and `0x10` sixteen. A value that only some kernels accept is neither right nor
+//! wrong here.
 
 /// The form of an option's value.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -73,7 +74,9 @@ impl Form {
     pub fn wrong(&self, value: &str) -> Option<Wrong> {
         match self {
             Self::Any => None,
-            Self::Text => value.is_empty().then(|| Wrong::Refused("a value".to_owned())),
+            Self::Text => value
+                .is_empty()
+                .then(|| Wrong::Refused("a value".to_owned())),
             Self::Number(number) => number.wrong(value),
             Self::Size(size) => size.wrong(value),
             Self::Words(words) => (!words.iter().any(|word| word == value))
@@ -86,8 +89,12 @@ impl Number {
     fn wrong(&self, value: &str) -> Option<Wrong> {
         let what = self.words();
         // Old kernels accepted no sign.
-        let (signed, digits) = value.strip_prefix('+').map_or((false, value), |rest| (true, rest));
-        let Some(number) = c_number(digits) else { return Some(Wrong::Refused(what)) };
+        let (signed, digits) = value
+            .strip_prefix('+')
+            .map_or((false, value), |rest| (true, rest));
+        let Some(number) = c_number(digits) else {
+            return Some(Wrong::Refused(what));
+        };
         if self.takes(number) {
             signed.then_some(Wrong::Unsure(what))
         } else if number > self.high && number <= self.perhaps && !self.power_of_two {
@@ -99,17 +106,26 @@ impl Number {
 
     fn takes(&self, number: u64) -> bool {
         let in_range = (self.low..=self.high).contains(&number);
-        (in_range && (!self.power_of_two || number.is_power_of_two())) || self.also.contains(&number)
+        (in_range && (!self.power_of_two || number.is_power_of_two()))
+            || self.also.contains(&number)
     }
 
     fn words(&self) -> String {
-        let what = if self.power_of_two { "a power of two" } else { "a whole number" };
+        let what = if self.power_of_two {
+            "a power of two"
+        } else {
+            "a whole number"
+        };
         let of = match (self.low, self.high) {
             (0, INT_MAX..) => String::new(),
             (low, INT_MAX..) => format!(" from {low} on"),
             (low, high) => format!(" from {low} to {high}"),
         };
-        let or = self.also.first().map(|also| format!(", or {also}")).unwrap_or_default();
+        let or = self
+            .also
+            .first()
+            .map(|also| format!(", or {also}"))
+            .unwrap_or_default();
         format!("{what}{of}{or}")
     }
 }
@@ -117,7 +133,9 @@ impl Number {
 impl Size {
     fn wrong(&self, value: &str) -> Option<Wrong> {
         let refused = || Some(Wrong::Refused(self.words()));
-        let Some(bytes) = size(value) else { return refused() };
+        let Some(bytes) = size(value) else {
+            return refused();
+        };
         if self.also.contains(&bytes) {
             return None;
         }
@@ -130,7 +148,11 @@ impl Size {
             Counts::All | Counts::PowerOfTwo => bytes,
             Counts::LowestBit => bytes & bytes.wrapping_neg(),
         };
-        if (self.low..=self.high).contains(&counted) { None } else { refused() }
+        if (self.low..=self.high).contains(&counted) {
+            None
+        } else {
+            refused()
+        }
     }
 
     fn words(&self) -> String {
@@ -138,15 +160,24 @@ impl Size {
             Counts::All => "a size",
             Counts::PowerOfTwo | Counts::LowestBit => "a power of two",
         };
-        format!("{what} from {} to {}, such as 64k", short(self.low), short(self.high))
+        format!(
+            "{what} from {} to {}, such as 64k",
+            short(self.low),
+            short(self.high)
+        )
     }
 }
 
 /// Bytes as the greatest whole unit.
 fn short(bytes: u64) -> String {
     let units = [(1 << 30, "g"), (1 << 20, "m"), (1 << 10, "k")];
-    let unit = units.into_iter().find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
-    unit.map_or_else(|| bytes.to_string(), |(unit, letter)| format!("{}{letter}", bytes / unit))
+    let unit = units
+        .into_iter()
+        .find(|(unit, _)| bytes >= *unit && bytes.is_multiple_of(*unit));
+    unit.map_or_else(
+        || bytes.to_string(),
+        |(unit, letter)| format!("{}{letter}", bytes / unit),
+    )
 }
 
 fn digits(text: &str) -> bool {
@@ -157,7 +188,9 @@ fn digits(text: &str) -> bool {
 fn c_number(text: &str) -> Option<u64> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     match (hex, text.strip_prefix('0')) {
-        (Some(hex), _) if hex.bytes().all(|b| b.is_ascii_hexdigit()) => u64::from_str_radix(hex, 16).ok(),
+        (Some(hex), _) if hex.bytes().all(|b| b.is_ascii_hexdigit()) => {
+            u64::from_str_radix(hex, 16).ok()
+        }
         (None, Some(octal)) if digits(octal) => u64::from_str_radix(octal, 8).ok(),
         (None, _) if digits(text) => text.parse().ok(),
         (Some(_) | None, _) => None,
@@ -168,7 +201,9 @@ fn c_number(text: &str) -> Option<u64> {
 fn size(text: &str) -> Option<u64> {
     let suffixes = [('k', 10), ('m', 20), ('g', 30)];
     let found = suffixes.into_iter().find_map(|(letter, shift)| {
-        let rest = text.strip_suffix(letter).or_else(|| text.strip_suffix(letter.to_ascii_uppercase()))?;
+        let rest = text
+            .strip_suffix(letter)
+            .or_else(|| text.strip_suffix(letter.to_ascii_uppercase()))?;
         Some((rest, shift))
     });
     let (number, shift) = found.unwrap_or((text, 0));
@@ -183,38 +218,85 @@ mod tests {
     #[test]
     fn numbers_are_read_as_c_writes_them() {
         let form = |low, high, also: &[u64], power_of_two| {
-            Form::Number(Number { low, high, perhaps: 0xffff_ffff, also: also.to_vec(), power_of_two })
+            Form::Number(Number {
+                low,
+                high,
+                perhaps: 0xffff_ffff,
+                also: also.to_vec(),
+                power_of_two,
+            })
         };
         let blocks = form(1, 1 << 30, &[0], true);
         for taken in ["0", "1", "32", "0x10", "010", "1073741824"] {
             assert_eq!(blocks.wrong(taken), None, "{taken}");
         }
-        for refused in
-            ["", "3", "33", "-1", "4294967296", "1k", "1.5", " 4", "4 ", "abc", "0x", "08", "2147483648"]
-        {
-            assert!(matches!(blocks.wrong(refused), Some(Wrong::Refused(_))), "{refused}");
+        for refused in [
+            "",
+            "3",
+            "33",
+            "-1",
+            "4294967296",
+            "1k",
+            "1.5",
+            " 4",
+            "4 ",
+            "abc",
+            "0x",
+            "08",
+            "2147483648",
+        ] {
+            assert!(
+                matches!(blocks.wrong(refused), Some(Wrong::Refused(_))),
+                "{refused}"
+            );
         }
         assert!(matches!(blocks.wrong("+4"), Some(Wrong::Unsure(_))));
-        assert!(matches!(form(0, INT_MAX, &[], false).wrong("2147483648"), Some(Wrong::Unsure(_))));
-        assert!(matches!(form(1, INT_MAX, &[], false).wrong("0"), Some(Wrong::Refused(_))));
+        assert!(matches!(
+            form(0, INT_MAX, &[], false).wrong("2147483648"),
+            Some(Wrong::Unsure(_))
+        ));
+        assert!(matches!(
+            form(1, INT_MAX, &[], false).wrong("0"),
+            Some(Wrong::Refused(_))
+        ));
     }
 
     #[test]
     fn sizes_are_read_as_xfs_does() {
-        let form =
-            |counts, also: &[u64]| Form::Size(Size { low: 4096, high: 1 << 30, also: also.to_vec(), counts });
+        let form = |counts, also: &[u64]| {
+            Form::Size(Size {
+                low: 4096,
+                high: 1 << 30,
+                also: also.to_vec(),
+                counts,
+            })
+        };
         for (counts, taken, refused) in [
-            (Counts::LowestBit, ["4k", "100k", "1G", "4096"], ["6k", "2k", "0", "1t"]),
-            (Counts::PowerOfTwo, ["4k", "16K", "1g", "8192"], ["6k", "100k", "0x1000", "m"]),
+            (
+                Counts::LowestBit,
+                ["4k", "100k", "1G", "4096"],
+                ["6k", "2k", "0", "1t"],
+            ),
+            (
+                Counts::PowerOfTwo,
+                ["4k", "16K", "1g", "8192"],
+                ["6k", "100k", "0x1000", "m"],
+            ),
         ] {
             for value in taken {
                 assert_eq!(form(counts, &[]).wrong(value), None, "{value}");
             }
             for value in refused {
-                assert!(matches!(form(counts, &[]).wrong(value), Some(Wrong::Refused(_))), "{value}");
+                assert!(
+                    matches!(form(counts, &[]).wrong(value), Some(Wrong::Refused(_))),
+                    "{value}"
+                );
             }
         }
         assert_eq!(form(Counts::PowerOfTwo, &[0]).wrong("0k"), None);
-        assert!(matches!(form(Counts::LowestBit, &[]).wrong("3g"), Some(Wrong::Unsure(_))));
+        assert!(matches!(
+            form(Counts::LowestBit, &[]).wrong("3g"),
+            Some(Wrong::Unsure(_))
+        ));
     }
 }

@@ -1,8 +1,10 @@
-//! The life of an option over kernel versions: steps, each from a version on, and steps of single vendors.
+//! The life of an option over kernel versions: steps, each from a version on, and steps of single
+//! vendors.
 //!
-//! This module knows versions and effects, not options. A backporting vendor's kernel below a later step that changes
-//! the option is unknown, because its number does not tell whether it took that step. At the last step every kernel is
-//! known. A step that only release candidates have does not count for any other kernel.
+//! This module knows versions and effects, not options. A backporting vendor's kernel below a later
+//! step that changes the option is unknown, because its number does not tell whether it took that
+//! step. At the last step every kernel is known. A step that only release candidates have does not
+//! count for any other kernel.
 
 use std::collections::BTreeMap;
 
@@ -77,8 +79,9 @@ impl Life {
         })
     }
 
-    /// The same for a kernel that provably accepts the option, because it has it mounted: refusal and absence are ruled
-    /// out. A statement about the vendor's own kernels stands, because it is about the effect.
+    /// The same for a kernel that provably accepts the option, because it has it mounted: refusal
+    /// and absence are ruled out. A statement about the vendor's own kernels stands, because it is
+    /// about the effect.
     pub fn where_taken(&self, kernel: &Version, vendor: &str) -> Option<Ruling> {
         if self.of_vendor(kernel, vendor).is_some() {
             return None;
@@ -88,12 +91,20 @@ impl Life {
             .into_iter()
             .filter(|step| !step.is.is_refused() && !step.is.is_unknown())
             .collect();
-        let here = || Ruling { effect: Effect::Ok, because: String::new(), source: String::new() };
-        if taken.is_empty() { Some(here()) } else { agreed(&taken) }
+        let here = || Ruling {
+            effect: Effect::Ok,
+            because: String::new(),
+            source: String::new(),
+        };
+        if taken.is_empty() {
+            Some(here())
+        } else {
+            agreed(&taken)
+        }
     }
 
-    /// The same for a kernel that has the feature because its predecessor had it and one person built both: only the
-    /// removal from the kernel counts.
+    /// The same for a kernel that has the feature because its predecessor had it and one person
+    /// built both: only the removal from the kernel counts.
     pub fn again(&self, kernel: &Version, vendor: &str) -> Ruling {
         let ruling = self.at(kernel, vendor);
         if ruling.effect.is_refused() || kernel.number(0) >= NOT_YET {
@@ -102,15 +113,21 @@ impl Life {
         self.where_taken(kernel, vendor).unwrap_or(ruling)
     }
 
-    /// The steps that may hold for a kernel: the one for its number and, where its vendor backports code, every later
-    /// one.
+    /// The steps that may hold for a kernel: the one for its number and, where its vendor backports
+    /// code, every later one.
     fn possible(&self, kernel: &Version, vendor: &str) -> Vec<&EffectChange> {
         if let Some(step) = self.of_vendor(kernel, vendor) {
             return vec![step];
         }
         let steps = self.steps_for(kernel);
-        let Some(now) = steps.iter().rposition(|step| step.reached(kernel)) else { return Vec::new() };
-        let last = if backports(kernel, vendor) { steps.len() } else { now + 1 };
+        let Some(now) = steps.iter().rposition(|step| step.reached(kernel)) else {
+            return Vec::new();
+        };
+        let last = if backports(kernel, vendor) {
+            steps.len()
+        } else {
+            now + 1
+        };
         steps.get(now..last).unwrap_or_default().to_vec()
     }
 
@@ -120,14 +137,19 @@ impl Life {
             .and_then(|steps| steps.iter().rev().find(|step| step.reached(kernel)))
     }
 
-    /// The steps that a kernel can have taken. A step that came and went between two candidates of a release is in
-    /// these candidates only, which nobody ships or backports.
+    /// The steps that a kernel can have taken. A step that came and went between two candidates of
+    /// a release is in these candidates only, which nobody ships or backports.
     fn steps_for(&self, kernel: &Version) -> Vec<&EffectChange> {
-        let release = |version: &Version| Version::parse(&version.base()).filter(|release| version < release);
+        let release =
+            |version: &Version| Version::parse(&version.base()).filter(|release| version < release);
         if release(kernel).is_some() {
             return self.steps.iter().collect();
         }
-        let with_next = self.steps.iter().enumerate().map(|(at, step)| (step, self.steps.get(at + 1)));
+        let with_next = self
+            .steps
+            .iter()
+            .enumerate()
+            .map(|(at, step)| (step, self.steps.get(at + 1)));
         let shipped = with_next.filter(|(step, next)| match (release(&step.from), next) {
             (Some(release), Some(next)) => next.from > release,
             (None, _) | (_, None) => true,
@@ -136,25 +158,39 @@ impl Life {
     }
 }
 
-/// The common ruling of these steps. Whether a kernel warns about an option it heeds, or has it by default, makes no
-/// difference.
+/// The common ruling of these steps. Whether a kernel warns about an option it heeds, or has it by
+/// default, makes no difference.
 fn agreed(steps: &[&EffectChange]) -> Option<Ruling> {
     let (first, others) = steps.split_first()?;
     if others.iter().all(|step| step.is == first.is) {
         return Some(first.ruling());
     }
-    let heeded =
-        |step: &&&EffectChange| matches!(step.is, Effect::Ok | Effect::DefaultAnyway | Effect::Deprecated);
+    let heeded = |step: &&&EffectChange| {
+        matches!(
+            step.is,
+            Effect::Ok | Effect::DefaultAnyway | Effect::Deprecated
+        )
+    };
     if !steps.iter().all(|step| heeded(&step)) {
         return None;
     }
     // The weakest ruling, which is true of all.
-    Some(steps.iter().find(|step| step.is.is_ok()).unwrap_or(first).ruling())
+    Some(
+        steps
+            .iter()
+            .find(|step| step.is.is_ok())
+            .unwrap_or(first)
+            .ruling(),
+    )
 }
 
 impl EffectChange {
     fn ruling(&self) -> Ruling {
-        Ruling { effect: self.is, because: self.because.clone(), source: self.source.clone() }
+        Ruling {
+            effect: self.is,
+            because: self.because.clone(),
+            source: self.source.clone(),
+        }
     }
 
     fn reached(&self, kernel: &Version) -> bool {
@@ -194,12 +230,19 @@ mod tests {
             because: String::new(),
             source: String::new(),
         };
-        Life { steps: steps.iter().map(step).collect(), vendors: BTreeMap::new() }
+        Life {
+            steps: steps.iter().map(step).collect(),
+            vendors: BTreeMap::new(),
+        }
     }
 
     #[test]
     fn a_backporting_kernel_is_known_only_where_nothing_changes_later() {
-        let changing = life(&[("3.10", Effect::Ok), ("4.10", Effect::NoEffect), ("4.19", Effect::Refused)]);
+        let changing = life(&[
+            ("3.10", Effect::Ok),
+            ("4.10", Effect::NoEffect),
+            ("4.19", Effect::Refused),
+        ]);
         let at = |kernel: &str, vendor: &str| changing.at(&v(kernel), vendor).effect;
         assert_eq!(at("4.9.1", "mainline"), Effect::Ok);
         assert_eq!(at("4.18.20", "mainline"), Effect::NoEffect);
@@ -207,11 +250,21 @@ mod tests {
         assert_eq!(at("4.19", "mainline"), Effect::Refused);
         assert_eq!(at("5.14.0-362.el9", "el9"), Effect::Refused);
         assert_eq!(at("2.6.32", "el6"), Effect::Unknown);
-        assert_eq!(at("8.1", "mainline"), Effect::Refused, "what is gone stays gone");
-        assert_eq!(life(&[("3.10", Effect::Ok)]).at(&v("8.1"), "mainline").effect, Effect::Unknown);
+        assert_eq!(
+            at("8.1", "mainline"),
+            Effect::Refused,
+            "what is gone stays gone"
+        );
+        assert_eq!(
+            life(&[("3.10", Effect::Ok)])
+                .at(&v("8.1"), "mainline")
+                .effect,
+            Effect::Unknown
+        );
     }
 
-    /// Candidates of a release are kernels, too; no other kernel has what came and went between them.
+    /// Candidates of a release are kernels, too; no other kernel has what came and went between
+    /// them.
     #[test]
     fn what_came_and_went_between_candidates_is_in_them_only() {
         let steps = [
@@ -237,20 +290,36 @@ mod tests {
         // A step that begins with a candidate and stays is in the release, and may be backported.
         let staying = life(&[("3.10", Effect::Ok), ("6.18-rc1", Effect::Refused)]);
         assert_eq!(staying.at(&v("6.18"), "mainline").effect, Effect::Refused);
-        assert_eq!(staying.at(&v("5.14.0-503.el9"), "el9").effect, Effect::Unknown);
+        assert_eq!(
+            staying.at(&v("5.14.0-503.el9"), "el9").effect,
+            Effect::Unknown
+        );
     }
 
     #[test]
     fn what_is_taken_is_known_where_that_says_what_it_does() {
         let taken = |steps: &[(&str, Effect)], kernel: &str, vendor: &str| {
-            life(steps).where_taken(&v(kernel), vendor).map(|ruling| ruling.effect)
+            life(steps)
+                .where_taken(&v(kernel), vendor)
+                .map(|ruling| ruling.effect)
         };
         let gone = [("3.10", Effect::Deprecated), ("6.1", Effect::Refused)];
-        assert_eq!(taken(&gone, "5.14.0-503.el9", "el9"), Some(Effect::Deprecated));
+        assert_eq!(
+            taken(&gone, "5.14.0-503.el9", "el9"),
+            Some(Effect::Deprecated)
+        );
         let by_build = [("3.10", Effect::Unknown)];
         assert_eq!(taken(&by_build, "6.1", "amazon"), Some(Effect::Ok));
-        let ignored = [("3.10", Effect::Ok), ("4.10", Effect::NoEffect), ("4.19", Effect::Refused)];
-        assert_eq!(taken(&ignored, "4.4.21-69-default", "sles"), None, "taken, and perhaps ignored");
+        let ignored = [
+            ("3.10", Effect::Ok),
+            ("4.10", Effect::NoEffect),
+            ("4.19", Effect::Refused),
+        ];
+        assert_eq!(
+            taken(&ignored, "4.4.21-69-default", "sles"),
+            None,
+            "taken, and perhaps ignored"
+        );
     }
 
     #[test]

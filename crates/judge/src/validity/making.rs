@@ -1,17 +1,29 @@
-//! Whether a file system can be made here and mounted afterwards: by the kernel, and by the tool that makes it.
+//! Whether a file system can be made here and mounted afterwards: by the kernel, and by the tool
+//! that makes it.
 
 use super::guard::filesystem;
 use super::maker::Maker;
 use crate::facts::{FactSet, Reading, Subject, Why};
 use crate::settings::NewFilesystem;
 
-/// Whether a file system can be made here, without the features that the kernel lacks; the error is a sentence.
+/// Whether a file system can be made here, without the features that the kernel lacks; the error is
+/// a sentence.
 pub fn can_make(wanted: NewFilesystem, facts: &FactSet) -> Result<(), String> {
     let machine = Subject::host();
     let mut left_out = Vec::new();
-    if let Some(Maker { version, leave_out, package }) = Maker::of(wanted) {
-        if let Reading::Unknown { why: Why::Absent, .. } = facts.get(&machine, version) {
-            return Err(format!("mkfs.{wanted} is not installed here: install {package}."));
+    if let Some(Maker {
+        version,
+        leave_out,
+        package,
+    }) = Maker::of(wanted)
+    {
+        if let Reading::Unknown {
+            why: Why::Absent, ..
+        } = facts.get(&machine, version)
+        {
+            return Err(format!(
+                "mkfs.{wanted} is not installed here: install {package}."
+            ));
         }
         left_out = facts.value(&machine, leave_out).unwrap_or_default();
     }
@@ -29,39 +41,90 @@ mod tests {
         let mut facts = FactSet::default();
         let machine = Subject::host();
         let seen = || Source::call("uname");
-        facts.know(&machine, &kernel::VERSION, Version::parse(version).unwrap(), seen());
+        facts.know(
+            &machine,
+            &kernel::VERSION,
+            Version::parse(version).unwrap(),
+            seen(),
+        );
         facts.know(&machine, &kernel::VENDOR, vendor.to_owned(), seen());
-        let loaded = loaded.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-        facts.know(&machine, &kernel::FILESYSTEMS, loaded, Source::file("/proc/filesystems"));
+        let loaded = loaded
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect::<Vec<_>>();
+        facts.know(
+            &machine,
+            &kernel::FILESYSTEMS,
+            loaded,
+            Source::file("/proc/filesystems"),
+        );
         facts
     }
 
     #[test]
     fn what_kernel_or_tool_lack_is_named() {
         let debian = facts("debian", "6.1.0-28-amd64", &["ext4"]);
-        for filesystem in [NewFilesystem::Ext4, NewFilesystem::Xfs, NewFilesystem::Btrfs] {
-            assert_eq!(can_make(filesystem, &debian), Ok(()), "tools that were not asked for");
+        for filesystem in [
+            NewFilesystem::Ext4,
+            NewFilesystem::Xfs,
+            NewFilesystem::Btrfs,
+        ] {
+            assert_eq!(
+                can_make(filesystem, &debian),
+                Ok(()),
+                "tools that were not asked for"
+            );
         }
         let none = can_make(NewFilesystem::Zfs, &debian).unwrap_err();
-        assert!(none.contains("/proc/filesystems") && none.contains("modprobe zfs"), "{none}");
-        assert_eq!(can_make(NewFilesystem::Zfs, &facts("debian", "6.1", &["ext4", "zfs"])), Ok(()));
+        assert!(
+            none.contains("/proc/filesystems") && none.contains("modprobe zfs"),
+            "{none}"
+        );
+        assert_eq!(
+            can_make(
+                NewFilesystem::Zfs,
+                &facts("debian", "6.1", &["ext4", "zfs"])
+            ),
+            Ok(())
+        );
 
         let red_hat = facts("el9", "5.14.0-427.el9", &["xfs"]);
         let none = can_make(NewFilesystem::Btrfs, &red_hat).unwrap_err();
         assert!(none.contains("Red Hat 9 has no btrfs"), "{none}");
 
         let mut bare = debian.clone();
-        bare.put(&Subject::host(), &host::XFSPROGS, Reading::unknown(Why::Absent, "mkfs.xfs -V"));
+        bare.put(
+            &Subject::host(),
+            &host::XFSPROGS,
+            Reading::unknown(Why::Absent, "mkfs.xfs -V"),
+        );
         let none = can_make(NewFilesystem::Xfs, &bare).unwrap_err();
         assert_eq!(none, "mkfs.xfs is not installed here: install xfsprogs.");
-        bare.know(&Subject::host(), &host::XFSPROGS, Version::parse("6.5").unwrap(), Source::Assumed);
+        bare.know(
+            &Subject::host(),
+            &host::XFSPROGS,
+            Version::parse("6.5").unwrap(),
+            Source::Assumed,
+        );
         crate::validity::derive(&mut bare);
         let old = facts("debian", "5.10.0-30-amd64", &["xfs"]);
         assert_eq!(can_make(NewFilesystem::Xfs, &bare), Ok(()));
         let mut too_new = old;
-        too_new.know(&Subject::host(), &host::XFSPROGS, Version::parse("6.5").unwrap(), Source::Assumed);
-        assert!(can_make(NewFilesystem::Xfs, &too_new).is_err(), "nothing is left out yet");
+        too_new.know(
+            &Subject::host(),
+            &host::XFSPROGS,
+            Version::parse("6.5").unwrap(),
+            Source::Assumed,
+        );
+        assert!(
+            can_make(NewFilesystem::Xfs, &too_new).is_err(),
+            "nothing is left out yet"
+        );
         crate::validity::derive(&mut too_new);
-        assert_eq!(can_make(NewFilesystem::Xfs, &too_new), Ok(()), "what the kernel lacks is left out");
+        assert_eq!(
+            can_make(NewFilesystem::Xfs, &too_new),
+            Ok(()),
+            "what the kernel lacks is left out"
+        );
     }
 }

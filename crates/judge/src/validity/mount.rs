@@ -1,8 +1,9 @@
-//! Mount options, and other words that only the kernel accepts: file system types and I/O schedulers.
+//! Mount options, and other words that only the kernel accepts: file system types and I/O
+//! schedulers.
 //!
-//! An option may depend on its neighbours and on the options in force, so the whole list is judged at once. ext4, XFS
-//! and btrfs refuse options that they do not know. An option of another of the three is therefore certainly refused,
-//! while an unlisted one stays unknown.
+//! An option may depend on its neighbours and on the options in force, so the whole list is judged
+//! at once. ext4, XFS and btrfs refuse options that they do not know. An option of another of the
+//! three is therefore certainly refused, while an unlisted one stays unknown.
 
 use super::builder::{Builder, builder};
 use super::form::Wrong;
@@ -18,7 +19,14 @@ const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// The ruling of a kernel on one mount option. `vendor` is the fact `kernel.vendor`.
 pub fn mount_option(fs: &str, option: &str, kernel: &Version, vendor: &str) -> Ruling {
     let beside = [option.to_owned()];
-    OptionQuery { fs, in_force: &[], here: false, kernel, vendor }.one(option, &beside, &beside)
+    OptionQuery {
+        fs,
+        in_force: &[],
+        here: false,
+        kernel,
+        vendor,
+    }
+    .one(option, &beside, &beside)
 }
 
 /// The options of a line that remain in effect: usually the last one of each group.
@@ -32,8 +40,8 @@ pub fn inverse(fs: &str, option: &str) -> Option<&'static Inverse> {
     table().inverse(fs, option)
 }
 
-/// The ruling of a kernel on each of these mount options together, given the options in force (empty where it is not
-/// mounted).
+/// The ruling of a kernel on each of these mount options together, given the options in force
+/// (empty where it is not mounted).
 pub fn mount_options(
     fs: &str,
     options: &[String],
@@ -41,10 +49,18 @@ pub fn mount_options(
     kernel: &Version,
     vendor: &str,
 ) -> Vec<Ruling> {
-    OptionQuery { fs, in_force, here: false, kernel, vendor }.all(options)
+    OptionQuery {
+        fs,
+        in_force,
+        here: false,
+        kernel,
+        vendor,
+    }
+    .all(options)
 }
 
-/// The same where this very kernel has the file system mounted with these options: it accepts those in force.
+/// The same where this very kernel has the file system mounted with these options: it accepts those
+/// in force.
 pub fn mount_options_here(
     fs: &str,
     options: &[String],
@@ -52,7 +68,14 @@ pub fn mount_options_here(
     kernel: &Version,
     vendor: &str,
 ) -> Vec<Ruling> {
-    OptionQuery { fs, in_force, here: true, kernel, vendor }.all(options)
+    OptionQuery {
+        fs,
+        in_force,
+        here: true,
+        kernel,
+        vendor,
+    }
+    .all(options)
 }
 
 /// The context of a question about options.
@@ -71,13 +94,14 @@ pub fn file_system(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
     built("file system", fs, kernel, vendor)
 }
 
-/// The same for a file system to be created here, where mounting it shows at once whether it is built in: only a
-/// feature that some distributions omit is unknown.
+/// The same for a file system to be created here, where mounting it shows at once whether it is
+/// built in: only a feature that some distributions omit is unknown.
 pub fn new_file_system(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
     word("file system", fs, kernel, vendor)
 }
 
-/// The same for the next kernel of a person who has it in the running one: see [`super::builds_again`].
+/// The same for the next kernel of a person who has it in the running one: see
+/// [`super::builds_again`].
 pub fn file_system_again(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
     again("file system", fs, kernel, vendor)
 }
@@ -85,7 +109,10 @@ pub fn file_system_again(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
 /// Whether the table has a row for an option of a file system, or of every one.
 pub fn lists(fs: &str, option: &str) -> bool {
     let of = if fs == "ext3" { "ext4" } else { fs };
-    table().find(of, option).or_else(|| table().find("vfs", option)).is_some()
+    table()
+        .find(of, option)
+        .or_else(|| table().find("vfs", option))
+        .is_some()
 }
 
 /// An on-disk format that a kernel must have the code for.
@@ -125,7 +152,8 @@ pub fn format(format: DiskFormat, kernel: &Version, vendor: &str) -> Ruling {
     }
 }
 
-/// The same for the next kernel of a person who has it in the running one: see [`super::builds_again`].
+/// The same for the next kernel of a person who has it in the running one: see
+/// [`super::builds_again`].
 pub fn format_again(format: DiskFormat, kernel: &Version, vendor: &str) -> Ruling {
     again("format", format.name(), kernel, vendor)
 }
@@ -160,7 +188,8 @@ pub fn layer(layer: BlockDriver, name: &str, kernel: &Version, vendor: &str) -> 
     }
 }
 
-/// The same for the next kernel of a person who has it in the running one: see [`super::builds_again`].
+/// The same for the next kernel of a person who has it in the running one: see
+/// [`super::builds_again`].
 pub fn layer_again(layer: BlockDriver, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     again(layer.name(), name, kernel, vendor)
 }
@@ -178,10 +207,12 @@ fn again(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     found(of, name).map_or_else(|unknown| unknown, |row| row.life.again(kernel, vendor))
 }
 
-/// The vendor under which a row holds the steps for self-built kernels: features that no kernel is built without.
+/// The vendor under which a row holds the steps for self-built kernels: features that no kernel is
+/// built without.
 const EVERYBODY: &str = "own";
 
-/// Whether a feature is built into a kernel: the table's statements about all kernels hold for those of distributions.
+/// Whether a feature is built into a kernel: the table's statements about all kernels hold for
+/// those of distributions.
 fn built(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     let row = match found(of, name) {
         Ok(row) => row,
@@ -191,11 +222,19 @@ fn built(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     let because = match builder(vendor) {
         Builder::Distribution => return ruling,
         // A cloud kernel lacks at least everything that its vendor leaves out.
-        Builder::Cloud if ruling.effect.is_refused() || is_there(&row.life.at(kernel, "")) => return ruling,
-        Builder::Cloud => "The kernels that it makes for clouds are built with less than its others.",
+        Builder::Cloud if ruling.effect.is_refused() || is_there(&row.life.at(kernel, "")) => {
+            return ruling;
+        }
+        Builder::Cloud => {
+            "The kernels that it makes for clouds are built with less than its others."
+        }
         Builder::Own if ruling.effect.is_refused() => return ruling,
-        Builder::Own if row.life.vendors.contains_key(EVERYBODY) => return row.life.at(kernel, EVERYBODY),
-        Builder::Own => "It is not a distribution's kernel, and it is unknown what it was built with.",
+        Builder::Own if row.life.vendors.contains_key(EVERYBODY) => {
+            return row.life.at(kernel, EVERYBODY);
+        }
+        Builder::Own => {
+            "It is not a distribution's kernel, and it is unknown what it was built with."
+        }
     };
     Ruling::unknown(because)
 }
@@ -212,7 +251,10 @@ fn found(of: &str, name: &str) -> Result<&'static OptionEntry, Ruling> {
 impl OptionQuery<'_> {
     fn all(&self, options: &[String]) -> Vec<Ruling> {
         let holding = holding(self.fs, options);
-        options.iter().map(|option| self.one(option, options, &holding)).collect()
+        options
+            .iter()
+            .map(|option| self.one(option, options, &holding))
+            .collect()
     }
 
     /// The ruling on one option beside others; `holding` are those that remain in effect.
@@ -225,14 +267,18 @@ impl OptionQuery<'_> {
             return seen.unwrap_or_else(|| not_listed(self.fs, family, option, self.kernel));
         };
         if row.not_on_ext3 && self.fs == "ext3" {
-            return row.refused("The ext4 driver refuses it for a file system mounted as ext3.".to_owned());
+            return row.refused(
+                "The ext4 driver refuses it for a file system mounted as ext3.".to_owned(),
+            );
         }
         let ruling = self.of_row(option, row);
         if ruling.effect.is_unknown() || ruling.effect.is_refused() {
             return ruling;
         }
         match value.and_then(|value| row.form.wrong(value)) {
-            Some(Wrong::Refused(what)) => return row.refused(format!("`{}` takes {what}.", key(option))),
+            Some(Wrong::Refused(what)) => {
+                return row.refused(format!("`{}` takes {what}.", key(option)));
+            }
             Some(Wrong::Unsure(what)) => {
                 return Ruling::unknown(format!(
                     "Not every kernel takes this value; all take {what} for `{}`.",
@@ -243,7 +289,11 @@ impl OptionQuery<'_> {
         }
         let lacks = !row.needs_any.iter().any(|other| holding.contains(other));
         if lacks && !row.needs_any.is_empty() && row.without.is_refused() {
-            let because = format!("It is refused without {}. {}", row.needs_any.join(" or "), row.because);
+            let because = format!(
+                "It is refused without {}. {}",
+                row.needs_any.join(" or "),
+                row.because
+            );
             return row.refused(because.trim().to_owned());
         }
         if holding.iter().any(|held| held == option)
@@ -251,39 +301,63 @@ impl OptionQuery<'_> {
         {
             return refused;
         }
-        // A file system that is mounted with it can do it, unless it depends on how the system went down.
+        // A file system that is mounted with it can do it, unless it depends on how the system went
+        // down.
         let able = row.needs_any.is_empty() && self.seen(option, &row.shown_as);
         if lacks && row.without.is_unknown() && !able {
-            return Ruling { effect: row.without, because: row.because.clone(), source: row.source.clone() };
+            return Ruling {
+                effect: row.without,
+                because: row.because.clone(),
+                source: row.source.clone(),
+            };
         }
         ruling
     }
 
     /// The ruling on an option because of another one on the line.
     fn conflict(&self, of: &str, option: &str, beside: &[String]) -> Option<Ruling> {
-        let rulings = table().conflicts(of, option, beside).map(|(conflict, other)| {
-            let ruling = conflict.life.at(self.kernel, self.vendor);
-            Ruling { because: format!("It stands beside {other}. {}", ruling.because), ..ruling }
-        });
+        let rulings = table()
+            .conflicts(of, option, beside)
+            .map(|(conflict, other)| {
+                let ruling = conflict.life.at(self.kernel, self.vendor);
+                Ruling {
+                    because: format!("It stands beside {other}. {}", ruling.because),
+                    ..ruling
+                }
+            });
         let refuses = |ruling: &Ruling| ruling.effect.is_refused() || ruling.effect.is_unknown();
         rulings.into_iter().find(refuses)
     }
 
     /// The ruling of its row, adjusted by the options in force.
     fn of_row(&self, option: &str, row: &OptionEntry) -> Ruling {
-        if let Some(now) = row.in_force.iter().find(|now| self.in_force.contains(&now.option)) {
-            return Ruling { effect: now.is, because: now.because.clone(), source: row.source.clone() };
+        if let Some(now) = row
+            .in_force
+            .iter()
+            .find(|now| self.in_force.contains(&now.option))
+        {
+            return Ruling {
+                effect: now.is,
+                because: now.because.clone(),
+                source: row.source.clone(),
+            };
         }
         let ruling = row.life.at(self.kernel, self.vendor);
         if !ruling.effect.is_unknown() || !self.seen(option, &row.shown_as) {
             return ruling;
         }
-        row.life.where_taken(self.kernel, self.vendor).map_or(ruling, |taken| Ruling::seen(taken.effect))
+        row.life
+            .where_taken(self.kernel, self.vendor)
+            .map_or(ruling, |taken| Ruling::seen(taken.effect))
     }
 
     /// Whether the kernel in question shows it in force, by itself or by one of these words.
     fn seen(&self, option: &str, shown_as: &[String]) -> bool {
-        self.here && self.in_force.iter().any(|shown| shown == option || shown_as.contains(shown))
+        self.here
+            && self
+                .in_force
+                .iter()
+                .any(|shown| shown == option || shown_as.contains(shown))
     }
 }
 
@@ -294,7 +368,9 @@ fn not_listed(fs: &str, family: Option<&str>, option: &str, kernel: &Version) ->
     if let Some(family) = family.filter(|_| covered)
         && !table.has_key(family, option)
         && !table.has_key("vfs", option)
-        && let Some(other) = FAMILIES.into_iter().find(|other| table.has_key(other, option))
+        && let Some(other) = FAMILIES
+            .into_iter()
+            .find(|other| table.has_key(other, option))
     {
         return Ruling {
             effect: Effect::Refused,
@@ -303,7 +379,11 @@ fn not_listed(fs: &str, family: Option<&str>, option: &str, kernel: &Version) ->
         };
     }
     if let Some(family) = family.filter(|_| covered) {
-        let has = |name: &str| table.names.contains_key(&(family.to_owned(), name.to_owned()));
+        let has = |name: &str| {
+            table
+                .names
+                .contains_key(&(family.to_owned(), name.to_owned()))
+        };
         let (name, with_value) = (key(option), option.contains('='));
         let because = match (has(name), has(&format!("{name}="))) {
             (true, false) if with_value && !SUPERBLOCK_FLAGS.contains(&name) => {
@@ -320,27 +400,55 @@ fn not_listed(fs: &str, family: Option<&str>, option: &str, kernel: &Version) ->
             };
         }
     }
-    let of_it = table.names.keys().filter(|(of, _)| of == "vfs" || Some(of.as_str()) == family);
+    let of_it = table
+        .names
+        .keys()
+        .filter(|(of, _)| of == "vfs" || Some(of.as_str()) == family);
     let others = of_it
         .map(|(_, name)| key(name))
         .filter(|name| *name != key(option) && !name.ends_with('*') && !NEVER_MEANT.contains(name));
     let near = did_you_mean(key(option), others);
-    let near = near.map(|near| format!(" {}", capital(&near))).unwrap_or_default();
-    Ruling::unknown(format!("The table does not know the option {option} of {fs}.{near}"))
+    let near = near
+        .map(|near| format!(" {}", capital(&near)))
+        .unwrap_or_default();
+    Ruling::unknown(format!(
+        "The table does not know the option {option} of {fs}.{near}"
+    ))
 }
 
-/// Flags that the kernel handles before the file system sees them, with or without a value (fs/fs_context.c).
-const SUPERBLOCK_FLAGS: [&str; 10] =
-    ["async", "dirsync", "lazytime", "mand", "nolazytime", "nomand", "posixacl", "ro", "rw", "sync"];
+/// Flags that the kernel handles before the file system sees them, with or without a value
+/// (fs/fs_context.c).
+const SUPERBLOCK_FLAGS: [&str; 10] = [
+    "async",
+    "dirsync",
+    "lazytime",
+    "mand",
+    "nolazytime",
+    "nomand",
+    "posixacl",
+    "ro",
+    "rw",
+    "sync",
+];
 
 /// Options that can lose data: none of them is ever suggested for a misspelt word.
-const NEVER_MEANT: [&str; 7] =
-    ["async", "journal_async_commit", "nobarrier", "noload", "nologreplay", "norecovery", "rescue"];
+const NEVER_MEANT: [&str; 7] = [
+    "async",
+    "journal_async_commit",
+    "nobarrier",
+    "noload",
+    "nologreplay",
+    "norecovery",
+    "rescue",
+];
 
 /// As a sentence of its own.
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+    chars
+        .next()
+        .map(|first| first.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
 }
 
 /// The family whose options a file system type has.
@@ -356,7 +464,11 @@ fn family(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static str> {
 
 impl OptionEntry {
     fn refused(&self, because: String) -> Ruling {
-        Ruling { effect: Effect::Refused, because, source: self.source.clone() }
+        Ruling {
+            effect: Effect::Refused,
+            because,
+            source: self.source.clone(),
+        }
     }
 }
 
@@ -369,12 +481,19 @@ pub struct MountExample {
     pub beside: Option<String>,
 }
 
-/// An example of every option of a file system for which the table allows one, including those common to all.
+/// An example of every option of a file system for which the table allows one, including those
+/// common to all.
 pub fn examples(fs: &str) -> Vec<MountExample> {
     let table = table();
     let mut found = Vec::new();
-    for ((of, name), index) in table.names.iter().filter(|((of, _), _)| of == fs || of == "vfs") {
-        let Some(row) = table.row(*index).filter(|row| row.mount_test.is_none()) else { continue };
+    for ((of, name), index) in table
+        .names
+        .iter()
+        .filter(|((of, _), _)| of == fs || of == "vfs")
+    {
+        let Some(row) = table.row(*index).filter(|row| row.mount_test.is_none()) else {
+            continue;
+        };
         if of == "vfs" && table.names.contains_key(&(fs.to_owned(), name.clone())) {
             continue;
         }
@@ -387,7 +506,10 @@ pub fn examples(fs: &str) -> Vec<MountExample> {
             },
             None => name.clone(),
         };
-        found.push(MountExample { option, beside: row.needs_any.first().cloned() });
+        found.push(MountExample {
+            option,
+            beside: row.needs_any.first().cloned(),
+        });
     }
     found
 }

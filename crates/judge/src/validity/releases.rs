@@ -1,5 +1,5 @@
-//! The releases that the tables were written for, as data in `rules/tables/releases.toml`, and what a host runs that is
-//! newer than they.
+//! The releases that the tables were written for, as data in `rules/tables/releases.toml`, and what
+//! a host runs that is newer than they.
 
 use std::sync::LazyLock;
 
@@ -80,7 +80,9 @@ impl Product {
 
 fn of_servers(facts: &FactSet, kind: ServerKind) -> Vec<Version> {
     let key = kind.area().database().version;
-    let servers = facts.subjects(Scope::Cluster).filter(|of| facts.value(of, &cluster::KIND) == Some(kind));
+    let servers = facts
+        .subjects(Scope::Cluster)
+        .filter(|of| facts.value(of, &cluster::KIND) == Some(kind));
     servers.filter_map(|of| facts.value(of, key)).collect()
 }
 
@@ -100,13 +102,19 @@ pub struct ProductRelease {
 impl ProductRelease {
     /// As many numbers as are written.
     fn numbers(&self) -> Vec<u64> {
-        self.version.split('.').filter_map(|number| number.parse().ok()).collect()
+        self.version
+            .split('.')
+            .filter_map(|number| number.parse().ok())
+            .collect()
     }
 
     /// Whether a version is of a later release: `7.2.9` is `7.2`.
     fn is_before(&self, version: &Version) -> bool {
         let own = self.numbers();
-        (0..own.len()).map(|at| version.number(at)).collect::<Vec<_>>() > own
+        (0..own.len())
+            .map(|at| version.number(at))
+            .collect::<Vec<_>>()
+            > own
     }
 }
 
@@ -116,7 +124,8 @@ struct ReleaseTable {
     release: Vec<ProductRelease>,
 }
 
-/// The table compiled into walwise. If it does not load, which a test excludes, no release is known.
+/// The table compiled into walwise. If it does not load, which a test excludes, no release is
+/// known.
 pub fn releases() -> &'static [ProductRelease] {
     static TABLE: LazyLock<ReleaseTable> = LazyLock::new(|| read(TEXT).unwrap_or_default());
     &TABLE.release
@@ -125,11 +134,16 @@ pub fn releases() -> &'static [ProductRelease] {
 /// What a host runs that the tables were not written for, a note each.
 pub fn newer(facts: &FactSet) -> Vec<RunNote> {
     let newest = |product: Product| {
-        releases().iter().filter(|release| release.of == product).max_by_key(|release| release.numbers())
+        releases()
+            .iter()
+            .filter(|release| release.of == product)
+            .max_by_key(|release| release.numbers())
     };
     let mut notes = Vec::new();
     for product in Product::ALL {
-        let Some(known) = newest(product) else { continue };
+        let Some(known) = newest(product) else {
+            continue;
+        };
         let mut here: Vec<String> = product
             .on(facts)
             .iter()
@@ -139,7 +153,11 @@ pub fn newer(facts: &FactSet) -> Vec<RunNote> {
         here.sort();
         here.dedup();
         let (product, known) = (product.word(), &known.version);
-        notes.extend(here.into_iter().map(|here| RunNote::Newer { product, here, known: known.clone() }));
+        notes.extend(here.into_iter().map(|here| RunNote::Newer {
+            product,
+            here,
+            known: known.clone(),
+        }));
     }
     notes
 }
@@ -153,10 +171,19 @@ mod tests {
     fn the_table_loads_and_has_a_release_of_every_product() {
         let found = read::<ReleaseTable>(TEXT).unwrap().release;
         for product in Product::ALL {
-            assert!(found.iter().any(|release| release.of == product), "{}", product.word());
+            assert!(
+                found.iter().any(|release| release.of == product),
+                "{}",
+                product.word()
+            );
         }
         for one in found {
-            assert!(one.version.split('.').all(|number| number.parse::<u64>().is_ok()), "{one:?}");
+            assert!(
+                one.version
+                    .split('.')
+                    .all(|number| number.parse::<u64>().is_ok()),
+                "{one:?}"
+            );
         }
     }
 
@@ -165,17 +192,49 @@ mod tests {
         let with = |kernel: &str, tool: &str| {
             let mut facts = FactSet::default();
             let source = || Source::file("/proc/version");
-            facts.know(&Subject::host(), &kernel::VERSION, Version::parse(kernel).unwrap(), source());
-            facts.know(&Subject::host(), &host::E2FSPROGS, Version::parse(tool).unwrap(), source());
-            newer(&facts).iter().map(ToString::to_string).collect::<Vec<_>>()
+            facts.know(
+                &Subject::host(),
+                &kernel::VERSION,
+                Version::parse(kernel).unwrap(),
+                source(),
+            );
+            facts.know(
+                &Subject::host(),
+                &host::E2FSPROGS,
+                Version::parse(tool).unwrap(),
+                source(),
+            );
+            newer(&facts)
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
         };
-        let newest = |product| releases().iter().rfind(|one| one.of == product).unwrap().version.clone();
+        let newest = |product| {
+            releases()
+                .iter()
+                .rfind(|one| one.of == product)
+                .unwrap()
+                .version
+                .clone()
+        };
         let (linux, tools) = (newest(Product::Linux), newest(Product::E2fsprogs));
-        assert_eq!(with(&format!("{linux}.99-generic"), &tools), Vec::<String>::new());
-        assert_eq!(with("3.10.0-1160.el7.x86_64", "1.42.9"), Vec::<String>::new());
+        assert_eq!(
+            with(&format!("{linux}.99-generic"), &tools),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            with("3.10.0-1160.el7.x86_64", "1.42.9"),
+            Vec::<String>::new()
+        );
         let said = with("99.1.0", "99.0");
         assert_eq!(said.len(), 2, "{said:?}");
-        assert!(said[0].contains("Linux 99.1.0") && said[0].contains(&format!("({linux})")), "{said:?}");
-        assert!(said[1].contains("e2fsprogs 99.0") && said[1].contains(&format!("({tools})")), "{said:?}");
+        assert!(
+            said[0].contains("Linux 99.1.0") && said[0].contains(&format!("({linux})")),
+            "{said:?}"
+        );
+        assert!(
+            said[1].contains("e2fsprogs 99.0") && said[1].contains(&format!("({tools})")),
+            "{said:?}"
+        );
     }
 }

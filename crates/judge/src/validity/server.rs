@@ -1,5 +1,5 @@
-//! Settings of PostgreSQL, MySQL and MariaDB by release, with their values, from the table of [`crate::servers`]. A
-//! server refuses to start with an unknown setting or value.
+//! Settings of PostgreSQL, MySQL and MariaDB by release, with their values, from the table of
+//! [`crate::servers`]. A server refuses to start with an unknown setting or value.
 //!
 //! A value can depend on build options that the version does not reveal; it is then unknown.
 
@@ -15,32 +15,42 @@ pub use crate::servers::ChangedBy;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerSetting {
     pub name: &'static str,
-    /// The default, as written in a configuration; `None` where it depends on the machine or on other settings.
+    /// The default, as written in a configuration; `None` where it depends on the machine or on
+    /// other settings.
     pub default: Option<&'static str>,
     /// The action by which a new value takes effect.
     pub changed_by: ChangedBy,
 }
 
-/// Whether a server knows a setting. The version may lack its minor release, as in `PG_VERSION`; a setting that came
-/// with a minor release is then unknown.
+/// Whether a server knows a setting. The version may lack its minor release, as in `PG_VERSION`; a
+/// setting that came with a minor release is then unknown.
 pub fn postgres_setting(name: &str, server: &Version) -> Ruling {
     let Some(setting) = servers().postgres(name) else {
         return Ruling::unknown(format!("The table does not know the setting {name}."));
     };
-    let ruling = |effect, because: String| Ruling { effect, because, source: setting.source.clone() };
+    let ruling = |effect, because: String| Ruling {
+        effect,
+        because,
+        source: setting.source.clone(),
+    };
     if setting.removed.as_ref().is_some_and(|from| server >= from) {
         let instead = &setting.instead;
         return ruling(
             Effect::Refused,
-            format!("PostgreSQL {server} does not know it any more and would not start; it has {instead}."),
+            format!(
+                "PostgreSQL {server} does not know it any more and would not start; it has {instead}."
+            ),
         );
     }
     match setting.exists(server) {
         Truth::True => ruling(Effect::Ok, String::new()),
-        Truth::Unknown => Ruling::unknown(format!("A minor release of PostgreSQL {server} brought it.")),
-        Truth::False => {
-            ruling(Effect::Refused, format!("PostgreSQL {server} does not know it and would not start."))
-        }
+        Truth::Unknown => Ruling::unknown(format!(
+            "A minor release of PostgreSQL {server} brought it."
+        )),
+        Truth::False => ruling(
+            Effect::Refused,
+            format!("PostgreSQL {server} does not know it and would not start."),
+        ),
     }
 }
 
@@ -58,9 +68,9 @@ pub fn postgres_value(name: &str, value: &str, server: &Version) -> Ruling {
     match (setting.takes, setting.range) {
         (None, None) => known,
         (Some(ValueSyntax::Switch), _) if ["on", "off"].contains(&value) => known,
-        (Some(ValueSyntax::Switch), _) => {
-            Ruling::unknown(format!("The table knows {name} as a switch that is on or off."))
-        }
+        (Some(ValueSyntax::Switch), _) => Ruling::unknown(format!(
+            "The table knows {name} as a switch that is on or off."
+        )),
         (Some(ValueSyntax::Size), _) if is_size(value) => known,
         (Some(ValueSyntax::Size), _) => refused("a number with kB, MB, GB or TB"),
         (Some(ValueSyntax::Words), _) => word(name, value, server),
@@ -74,8 +84,11 @@ pub fn postgres_value(name: &str, value: &str, server: &Version) -> Ruling {
 
 fn word(name: &str, value: &str, server: &Version) -> Ruling {
     let mut values = servers().postgres_value.iter();
-    let Some(found) = values.find(|row| row.of == name && row.names.iter().any(|own| own == value)) else {
-        return Ruling::unknown(format!("The table does not know {name} = {value} of PostgreSQL {server}."));
+    let Some(found) = values.find(|row| row.of == name && row.names.iter().any(|own| own == value))
+    else {
+        return Ruling::unknown(format!(
+            "The table does not know {name} = {value} of PostgreSQL {server}."
+        ));
     };
     match &found.since {
         Some(since) if server < since => Ruling {
@@ -106,25 +119,45 @@ fn is_size(value: &str) -> bool {
 pub fn mysql_setting(name: &str, value: &str, line: ServerKind, server: &Version) -> Ruling {
     let mut known = servers().mysql(name, line).peekable();
     if known.peek().is_none() {
-        return Ruling::unknown(format!("The table does not know the setting {name} of {line}."));
+        return Ruling::unknown(format!(
+            "The table does not know the setting {name} of {line}."
+        ));
     }
     let about: Vec<&Mysql> = known.filter(|row| row.is_about(value)).collect();
     // What went may have come back: the last row that the release has reached counts.
-    let Some(row) = about.iter().rfind(|row| *server >= row.since).or(about.first()) else {
-        return Ruling::unknown(format!("The table does not know {name} = {value} of {line}."));
+    let Some(row) = about
+        .iter()
+        .rfind(|row| *server >= row.since)
+        .or(about.first())
+    else {
+        return Ruling::unknown(format!(
+            "The table does not know {name} = {value} of {line}."
+        ));
     };
-    let ruling = |effect, because: String| Ruling { effect, because, source: row.source.clone() };
+    let ruling = |effect, because: String| Ruling {
+        effect,
+        because,
+        source: row.source.clone(),
+    };
     let base = server.base();
     if *server < row.since {
-        ruling(Effect::Refused, format!("{line} {base} does not know it and would not start."))
+        ruling(
+            Effect::Refused,
+            format!("{line} {base} does not know it and would not start."),
+        )
     } else if row.removed.as_ref().is_some_and(|from| server >= from) {
         let instead = &row.instead;
         ruling(
             Effect::Refused,
-            format!("{line} {base} does not know it any more and would not start; it has {instead}."),
+            format!(
+                "{line} {base} does not know it any more and would not start; it has {instead}."
+            ),
         )
     } else if row.deprecated.as_ref().is_some_and(|from| server >= from) {
-        ruling(Effect::Deprecated, format!("{} It has {} instead.", row.because, row.instead))
+        ruling(
+            Effect::Deprecated,
+            format!("{} It has {} instead.", row.because, row.instead),
+        )
     } else {
         ruling(Effect::Ok, String::new())
     }
@@ -137,7 +170,11 @@ pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
         let default = value_in(defaults, server).map(String::as_str);
         for name in names {
             if !settings.iter().any(|one| one.name == name) {
-                settings.push(ServerSetting { name, default, changed_by });
+                settings.push(ServerSetting {
+                    name,
+                    default,
+                    changed_by,
+                });
             }
         }
     };
@@ -148,9 +185,17 @@ pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
             }
         }
     }
-    for row in servers().mysql.iter().filter(|row| row.of == of && *server >= row.since) {
+    for row in servers()
+        .mysql
+        .iter()
+        .filter(|row| row.of == of && *server >= row.since)
+    {
         if row.removed.as_ref().is_none_or(|from| server < from) {
-            let changed_by = if row.is_dynamic(server) { ChangedBy::Statement } else { ChangedBy::Restart };
+            let changed_by = if row.is_dynamic(server) {
+                ChangedBy::Statement
+            } else {
+                ChangedBy::Restart
+            };
             add(&row.names, &row.default, changed_by);
         }
     }
@@ -159,8 +204,12 @@ pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
 
 /// Whether every release of PostgreSQL in the table accepts a value.
 pub(super) fn always(name: &str, value: &str) -> bool {
-    let Some(oldest) = Version::parse("9.4") else { return false };
-    servers().postgres(name).is_some_and(|setting| setting.removed.is_none())
+    let Some(oldest) = Version::parse("9.4") else {
+        return false;
+    };
+    servers()
+        .postgres(name)
+        .is_some_and(|setting| setting.removed.is_none())
         && postgres_value(name, value, &oldest).effect.is_ok()
 }
 
@@ -204,7 +253,11 @@ mod tests {
             ("io_method", "17.8", Refused),
             ("make_it_fast", "17.8", Unknown),
         ] {
-            assert_eq!(postgres_setting(name, &v(server)).effect, expect, "{name} on {server}");
+            assert_eq!(
+                postgres_setting(name, &v(server)).effect,
+                expect,
+                "{name} on {server}"
+            );
         }
     }
 
@@ -249,10 +302,21 @@ mod tests {
             ("stats_temp_directory", "/run/pg", "15", Refused),
         ] {
             let ruling = postgres_value(name, value, &v(server));
-            assert_eq!(ruling.effect, expect, "{name} = {value} on {server}: {}", ruling.because);
-            assert!(expect == Effect::Ok || !ruling.because.is_empty(), "{name} = {value}");
+            assert_eq!(
+                ruling.effect, expect,
+                "{name} = {value} on {server}: {}",
+                ruling.because
+            );
+            assert!(
+                expect == Effect::Ok || !ruling.because.is_empty(),
+                "{name} = {value}"
+            );
         }
-        assert!(postgres_value("wal_keep_segments", "3", &v("13")).because.contains("wal_keep_size"));
+        assert!(
+            postgres_value("wal_keep_segments", "3", &v("13"))
+                .because
+                .contains("wal_keep_size")
+        );
     }
 
     #[test]
@@ -278,26 +342,91 @@ mod tests {
             found
         };
         for (of, name, server, expect) in [
-            ("postgres", "checkpoint_completion_target", "13.9", Some((Some("0.5"), Reload))),
-            ("postgres", "checkpoint_completion_target", "14", Some((Some("0.9"), Reload))),
+            (
+                "postgres",
+                "checkpoint_completion_target",
+                "13.9",
+                Some((Some("0.5"), Reload)),
+            ),
+            (
+                "postgres",
+                "checkpoint_completion_target",
+                "14",
+                Some((Some("0.9"), Reload)),
+            ),
             ("postgres", "debug_io_direct", "15.20", None),
             ("postgres", "wal_keep_segments", "13", None),
-            ("mysql", "innodb_doublewrite", "8.0.29", Some((Some("on"), Restart))),
-            ("mysql", "innodb_doublewrite", "8.0.30", Some((Some("on"), Restart))),
+            (
+                "mysql",
+                "innodb_doublewrite",
+                "8.0.29",
+                Some((Some("on"), Restart)),
+            ),
+            (
+                "mysql",
+                "innodb_doublewrite",
+                "8.0.30",
+                Some((Some("on"), Restart)),
+            ),
             ("postgres", "io_workers", "18.1", Some((Some("3"), Reload))),
             ("postgres", "io_workers", "19", None),
-            ("postgres", "io_min_workers", "19", Some((Some("2"), Reload))),
-            ("mysql", "innodb_io_capacity", "8.4.1", Some((Some("10000"), Statement))),
+            (
+                "postgres",
+                "io_min_workers",
+                "19",
+                Some((Some("2"), Reload)),
+            ),
+            (
+                "mysql",
+                "innodb_io_capacity",
+                "8.4.1",
+                Some((Some("10000"), Statement)),
+            ),
             ("mysql", "innodb_support_xa", "8.0.1", None),
-            ("mariadb", "innodb_flush_method", "10.5.9", Some((Some("fsync"), Restart))),
-            ("mariadb", "innodb_flush_method", "10.6.1", Some((Some("O_DIRECT"), Restart))),
+            (
+                "mariadb",
+                "innodb_flush_method",
+                "10.5.9",
+                Some((Some("fsync"), Restart)),
+            ),
+            (
+                "mariadb",
+                "innodb_flush_method",
+                "10.6.1",
+                Some((Some("O_DIRECT"), Restart)),
+            ),
             ("mariadb", "innodb_data_file_buffering", "10.11.19", None),
-            ("mariadb", "innodb_doublewrite", "10.11.19", Some((Some("on"), Restart))),
-            ("mariadb", "innodb_doublewrite", "11.4.2", Some((Some("on"), Statement))),
-            ("mariadb", "innodb_log_write_ahead_size", "10.6.1", Some((Some("8192"), Statement))),
+            (
+                "mariadb",
+                "innodb_doublewrite",
+                "10.11.19",
+                Some((Some("on"), Restart)),
+            ),
+            (
+                "mariadb",
+                "innodb_doublewrite",
+                "11.4.2",
+                Some((Some("on"), Statement)),
+            ),
+            (
+                "mariadb",
+                "innodb_log_write_ahead_size",
+                "10.6.1",
+                Some((Some("8192"), Statement)),
+            ),
             ("mariadb", "innodb_log_write_ahead_size", "10.11.8", None),
-            ("mariadb", "innodb_log_write_ahead_size", "10.11.19", Some((None, Restart))),
-            ("mysql", "innodb_redo_log_capacity", "8.0.30", Some((None, Statement))),
+            (
+                "mariadb",
+                "innodb_log_write_ahead_size",
+                "10.11.19",
+                Some((None, Restart)),
+            ),
+            (
+                "mysql",
+                "innodb_redo_log_capacity",
+                "8.0.30",
+                Some((None, Statement)),
+            ),
         ] {
             assert_eq!(told(of, name, server), expect, "{of} {server} {name}");
         }
@@ -306,38 +435,158 @@ mod tests {
     #[test]
     fn mysql_and_mariadb_take_what_their_versions_know() {
         for (line, version, name, value, expected) in [
-            ("mysql", "8.0.36", "innodb_flush_method", "O_DIRECT", Effect::Ok),
-            ("mysql", "8.0.29", "innodb_doublewrite", "detect_only", Refused),
-            ("mysql", "8.0.30", "innodb_doublewrite", "detect_only", Effect::Ok),
-            ("mysql", "8.0.36", "innodb_flush_log_at_trx_commit", "3", Unknown),
+            (
+                "mysql",
+                "8.0.36",
+                "innodb_flush_method",
+                "O_DIRECT",
+                Effect::Ok,
+            ),
+            (
+                "mysql",
+                "8.0.29",
+                "innodb_doublewrite",
+                "detect_only",
+                Refused,
+            ),
+            (
+                "mysql",
+                "8.0.30",
+                "innodb_doublewrite",
+                "detect_only",
+                Effect::Ok,
+            ),
+            (
+                "mysql",
+                "8.0.36",
+                "innodb_flush_log_at_trx_commit",
+                "3",
+                Unknown,
+            ),
             ("mysql", "8.0.36", "innodb_io_capacity", "2000", Effect::Ok),
             ("mysql", "8.0.36", "innodb_io_capacity", "lots", Unknown),
             ("mysql", "8.0.29", "innodb_redo_log_capacity", "1G", Refused),
-            ("mysql", "8.0.30", "innodb_redo_log_capacity", "1G", Effect::Ok),
+            (
+                "mysql",
+                "8.0.30",
+                "innodb_redo_log_capacity",
+                "1G",
+                Effect::Ok,
+            ),
             ("mysql", "8.0.29", "innodb_log_file_size", "1G", Effect::Ok),
             ("mysql", "8.0.30", "innodb_log_file_size", "1G", Deprecated),
             ("mysql", "5.7.9", "innodb_support_xa", "on", Effect::Ok),
             ("mysql", "5.7.44", "innodb_support_xa", "on", Deprecated),
             ("mysql", "8.0.36", "innodb_support_xa", "on", Refused),
-            ("mariadb", "10.11.19", "innodb_flush_log_at_trx_commit", "3", Effect::Ok),
-            ("mariadb", "10.11.19", "innodb_flush_method", "O_DIRECT", Effect::Ok),
-            ("mariadb", "11.4.2", "innodb_flush_method", "O_DIRECT", Deprecated),
+            (
+                "mariadb",
+                "10.11.19",
+                "innodb_flush_log_at_trx_commit",
+                "3",
+                Effect::Ok,
+            ),
+            (
+                "mariadb",
+                "10.11.19",
+                "innodb_flush_method",
+                "O_DIRECT",
+                Effect::Ok,
+            ),
+            (
+                "mariadb",
+                "11.4.2",
+                "innodb_flush_method",
+                "O_DIRECT",
+                Deprecated,
+            ),
             ("mariadb", "10.1.48", "sync_binlog", "1", Refused),
-            ("mariadb", "11.4.2", "innodb_doublewrite", "fast", Effect::Ok),
+            (
+                "mariadb",
+                "11.4.2",
+                "innodb_doublewrite",
+                "fast",
+                Effect::Ok,
+            ),
             ("mariadb", "11.0.5", "innodb_doublewrite", "fast", Refused),
             ("mysql", "8.4.0", "innodb_doublewrite", "fast", Unknown),
-            ("mariadb", "10.7.8", "innodb_log_write_ahead_size", "8192", Effect::Ok),
-            ("mariadb", "10.11.8", "innodb_log_write_ahead_size", "4096", Refused),
-            ("mariadb", "10.11.19", "innodb_log_write_ahead_size", "4096", Effect::Ok),
-            ("mariadb", "10.11.19", "innodb_log_write_ahead_size", "8192", Refused),
-            ("mariadb", "11.2.1", "innodb_log_write_ahead_size", "4096", Refused),
-            ("mariadb", "11.4.3", "innodb_log_write_ahead_size", "4096", Effect::Ok),
+            (
+                "mariadb",
+                "10.7.8",
+                "innodb_log_write_ahead_size",
+                "8192",
+                Effect::Ok,
+            ),
+            (
+                "mariadb",
+                "10.11.8",
+                "innodb_log_write_ahead_size",
+                "4096",
+                Refused,
+            ),
+            (
+                "mariadb",
+                "10.11.19",
+                "innodb_log_write_ahead_size",
+                "4096",
+                Effect::Ok,
+            ),
+            (
+                "mariadb",
+                "10.11.19",
+                "innodb_log_write_ahead_size",
+                "8192",
+                Refused,
+            ),
+            (
+                "mariadb",
+                "11.2.1",
+                "innodb_log_write_ahead_size",
+                "4096",
+                Refused,
+            ),
+            (
+                "mariadb",
+                "11.4.3",
+                "innodb_log_write_ahead_size",
+                "4096",
+                Effect::Ok,
+            ),
             ("mysql", "8.4.0", "innodb_use_fdatasync", "on", Effect::Ok),
-            ("mariadb", "10.5.23", "innodb_io_capacity", "18446744073709551615", Effect::Ok),
-            ("mariadb", "10.11.19", "innodb_io_capacity", "18446744073709551615", Refused),
-            ("mariadb", "10.11.19", "innodb_io_capacity_max", "4294967295", Effect::Ok),
-            ("mariadb", "10.5.23", "innodb_checksum_algorithm", "none", Effect::Ok),
-            ("mariadb", "10.11.19", "innodb_checksum_algorithm", "none", Refused),
+            (
+                "mariadb",
+                "10.5.23",
+                "innodb_io_capacity",
+                "18446744073709551615",
+                Effect::Ok,
+            ),
+            (
+                "mariadb",
+                "10.11.19",
+                "innodb_io_capacity",
+                "18446744073709551615",
+                Refused,
+            ),
+            (
+                "mariadb",
+                "10.11.19",
+                "innodb_io_capacity_max",
+                "4294967295",
+                Effect::Ok,
+            ),
+            (
+                "mariadb",
+                "10.5.23",
+                "innodb_checksum_algorithm",
+                "none",
+                Effect::Ok,
+            ),
+            (
+                "mariadb",
+                "10.11.19",
+                "innodb_checksum_algorithm",
+                "none",
+                Refused,
+            ),
             ("mariadb", "11.4.2", "innodb_use_fdatasync", "on", Unknown),
         ] {
             let ruling = mysql_setting(
@@ -346,7 +595,11 @@ mod tests {
                 ServerKind::from_word(line).unwrap(),
                 &Version::parse(version).unwrap(),
             );
-            assert_eq!(ruling.effect, expected, "{line} {version} {name} = {value}: {}", ruling.because);
+            assert_eq!(
+                ruling.effect, expected,
+                "{line} {version} {name} = {value}: {}",
+                ruling.because
+            );
         }
     }
 }

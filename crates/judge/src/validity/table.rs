@@ -138,7 +138,8 @@ pub struct OptionEntry {
     /// Options of which one must stand beside it.
     #[serde(default)]
     pub needs_any: Vec<String>,
-    /// The effect without any of these: refused, or unknown where the file system decides, also if none is named.
+    /// The effect without any of these: refused, or unknown where the file system decides, also if
+    /// none is named.
     #[serde(default = "refused")]
     pub without: Effect,
     /// Effects that depend on options in force.
@@ -175,11 +176,18 @@ impl OptionEntry {
             None if self.number => Form::Number(Number {
                 low,
                 high,
-                perhaps: self.perhaps.unwrap_or(if self.range.is_some() { high } else { UINT_MAX }),
+                perhaps: self
+                    .perhaps
+                    .unwrap_or(if self.range.is_some() { high } else { UINT_MAX }),
                 also,
                 power_of_two: matches!(counts, Counts::PowerOfTwo),
             }),
-            None if self.size => Form::Size(Size { low, high, also, counts }),
+            None if self.size => Form::Size(Size {
+                low,
+                high,
+                also,
+                counts,
+            }),
             None if self.takes.is_some() => Form::Text,
             None => Form::Any,
         }
@@ -203,7 +211,8 @@ pub struct Table {
     _filter: Vec<IgnoredAny>,
 }
 
-/// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown.
+/// The table compiled into walwise. If it does not load, which a test excludes, everything in it is
+/// unknown.
 pub fn table() -> &'static Table {
     static TABLE: LazyLock<Table> = LazyLock::new(|| load().unwrap_or_default());
     &TABLE
@@ -213,12 +222,29 @@ fn load() -> Result<Table, toml::de::Error> {
     let mut table: Table = read(TEXT)?;
     for (index, row) in table.options.iter_mut().enumerate() {
         row.form = row.declared_form();
-        row.life = Life::new(take(&mut row.steps), take(&mut row.vendors), &row.because, &row.source);
-        let named = |of: &String| row.names.iter().map(|name| (of.clone(), name.clone())).collect::<Vec<_>>();
-        table.names.extend(row.of.iter().flat_map(named).map(|name| (name, index)));
+        row.life = Life::new(
+            take(&mut row.steps),
+            take(&mut row.vendors),
+            &row.because,
+            &row.source,
+        );
+        let named = |of: &String| {
+            row.names
+                .iter()
+                .map(|name| (of.clone(), name.clone()))
+                .collect::<Vec<_>>()
+        };
+        table
+            .names
+            .extend(row.of.iter().flat_map(named).map(|name| (name, index)));
     }
     for row in &mut table.conflict {
-        row.life = Life::new(take(&mut row.steps), BTreeMap::new(), &row.because, &row.source);
+        row.life = Life::new(
+            take(&mut row.steps),
+            BTreeMap::new(),
+            &row.because,
+            &row.source,
+        );
     }
     Ok(table)
 }
@@ -236,7 +262,9 @@ fn is_of(row: &[String], of: &str) -> bool {
 /// Whether an option is among these names: literally, or by its key where the name ends in `=`.
 fn named(names: &[String], option: &str) -> bool {
     names.iter().any(|name| match name.strip_suffix('=') {
-        Some(start) => option.strip_prefix(start).is_some_and(|rest| rest.starts_with('=')),
+        Some(start) => option
+            .strip_prefix(start)
+            .is_some_and(|rest| rest.starts_with('=')),
         None => name == option,
     })
 }
@@ -246,10 +274,18 @@ impl Table {
         self.options.get(index)
     }
 
-    /// The row of an option: by the literal text, by its key, or by its prefix; with the value, where it has one.
-    pub fn find<'t, 'o>(&'t self, of: &str, option: &'o str) -> Option<(&'t OptionEntry, Option<&'o str>)> {
-        let named =
-            |name: &str| self.names.get(&(of.to_owned(), name.to_owned())).and_then(|index| self.row(*index));
+    /// The row of an option: by the literal text, by its key, or by its prefix; with the value,
+    /// where it has one.
+    pub fn find<'t, 'o>(
+        &'t self,
+        of: &str,
+        option: &'o str,
+    ) -> Option<(&'t OptionEntry, Option<&'o str>)> {
+        let named = |name: &str| {
+            self.names
+                .get(&(of.to_owned(), name.to_owned()))
+                .and_then(|index| self.row(*index))
+        };
         // `commit=` is the option without a value, and no name.
         if !option.ends_with('=')
             && let Some(row) = named(option)
@@ -261,36 +297,56 @@ impl Table {
         {
             return Some((row, Some(value)));
         }
-        let stars = self.names.iter().filter(|((owner, name), _)| owner == of && name.ends_with('*'));
-        let mut matching = stars.filter(|((_, name), _)| option.starts_with(name.trim_end_matches('*')));
-        matching.next().and_then(|(_, index)| self.row(*index)).map(|row| (row, None))
+        let stars = self
+            .names
+            .iter()
+            .filter(|((owner, name), _)| owner == of && name.ends_with('*'));
+        let mut matching =
+            stars.filter(|((_, name), _)| option.starts_with(name.trim_end_matches('*')));
+        matching
+            .next()
+            .and_then(|(_, index)| self.row(*index))
+            .map(|row| (row, None))
     }
 
-    /// The options of a line that remain in effect: those that no other one revokes, and what remains of the revoked
-    /// ones.
+    /// The options of a line that remain in effect: those that no other one revokes, and what
+    /// remains of the revoked ones.
     pub fn holding(&self, of: &str, options: &[String]) -> Vec<String> {
-        let rows: Vec<&Undone> = self.undone.iter().filter(|row| is_of(&row.of, of)).collect();
+        let rows: Vec<&Undone> = self
+            .undone
+            .iter()
+            .filter(|row| is_of(&row.of, of))
+            .collect();
         let taken_back = |row: &Undone, at: usize, options: &[String]| {
             let mut others = options.iter().skip(at + 1);
-            options.get(at).is_some_and(|option| named(&row.words, option))
+            options
+                .get(at)
+                .is_some_and(|option| named(&row.words, option))
                 && others.any(|other| {
                     named(row.by.as_ref().unwrap_or(&row.words), other) && !named(&row.but, other)
                 })
         };
         let mut left = options.to_vec();
         for (at, option) in left.iter_mut().enumerate() {
-            let row = rows.iter().find(|row| row.leaves.is_some() && taken_back(row, at, options));
+            let row = rows
+                .iter()
+                .find(|row| row.leaves.is_some() && taken_back(row, at, options));
             if let Some(leaves) = row.and_then(|row| row.leaves.as_ref()) {
                 option.clone_from(leaves);
             }
         }
         let holds = |at: &usize| !rows.iter().any(|row| taken_back(row, *at, &left));
-        (0..left.len()).filter(holds).filter_map(|at| left.get(at).cloned()).collect()
+        (0..left.len())
+            .filter(holds)
+            .filter_map(|at| left.get(at).cloned())
+            .collect()
     }
 
     /// How an option in force is taken back; `None` where only an unmount does it.
     pub fn inverse(&self, of: &str, option: &str) -> Option<&Inverse> {
-        self.inverse.iter().find(|row| is_of(&row.of, of) && named(&row.words, option))
+        self.inverse
+            .iter()
+            .find(|row| is_of(&row.of, of) && named(&row.words, option))
     }
 
     /// The options of a line beside which an option is refused.
@@ -301,14 +357,24 @@ impl Table {
         beside: &[String],
     ) -> impl Iterator<Item = (&'t OptionConflict, String)> {
         // A default is told from a value by what the line comes to: its last one.
-        let last = |of: &String| beside.iter().rev().find(|other| key(other) == key(of)).cloned();
-        let is_default =
-            |row: &OptionConflict, other: &String| last(other).is_some_and(|last| named(&row.but, &last));
-        let refuses =
-            |row: &OptionConflict, other: &String| named(&row.beside, other) && !is_default(row, other);
+        let last = |of: &String| {
+            beside
+                .iter()
+                .rev()
+                .find(|other| key(other) == key(of))
+                .cloned()
+        };
+        let is_default = |row: &OptionConflict, other: &String| {
+            last(other).is_some_and(|last| named(&row.but, &last))
+        };
+        let refuses = |row: &OptionConflict, other: &String| {
+            named(&row.beside, other) && !is_default(row, other)
+        };
         let met = |row: &OptionConflict| beside.iter().find(|other| refuses(row, other)).cloned();
-        let of_option =
-            self.conflict.iter().filter(move |row| is_of(&row.of, of) && named(&row.words, option));
+        let of_option = self
+            .conflict
+            .iter()
+            .filter(move |row| is_of(&row.of, of) && named(&row.words, option));
         let found: Vec<(&OptionConflict, String)> =
             of_option.filter_map(|row| Some((row, met(row)?))).collect();
         found.into_iter()
@@ -316,7 +382,9 @@ impl Table {
 
     /// Whether a component has an option with this key, whatever its value.
     pub fn has_key(&self, of: &str, option: &str) -> bool {
-        self.names.keys().any(|(owner, name)| owner == of && key(name) == key(option))
+        self.names
+            .keys()
+            .any(|(owner, name)| owner == of && key(name) == key(option))
     }
 }
 
@@ -327,15 +395,25 @@ mod tests {
     use crate::validity::mount_options;
     use crate::version::Version;
 
-    /// Every row has a source, every value one form, every name one row, and every list of steps its order and reasons.
+    /// Every row has a source, every value one form, every name one row, and every list of steps
+    /// its order and reasons.
     #[test]
     fn the_table_is_sound() {
         let table = load().unwrap();
         assert!(table.names.len() > 250, "{}", table.names.len());
-        let listed: usize = table.options.iter().map(|row| row.of.len() * row.names.len()).sum();
+        let listed: usize = table
+            .options
+            .iter()
+            .map(|row| row.of.len() * row.names.len())
+            .sum();
         assert_eq!(table.names.len(), listed, "one stands there twice");
         for row in &table.options {
-            let forms = [row.number, row.size, row.takes.is_some(), row.words.is_some()];
+            let forms = [
+                row.number,
+                row.size,
+                row.takes.is_some(),
+                row.words.is_some(),
+            ];
             let forms = forms.into_iter().filter(|form| *form).count();
             let takes_value = row.names.iter().any(|name| name.ends_with('='));
             assert!(forms <= 1 && (forms == 0 || takes_value), "{:?}", row.names);
@@ -350,16 +428,22 @@ mod tests {
             for steps in life.vendors.values().chain([&life.steps]) {
                 assert!(!steps.is_empty(), "{names:?}");
                 let from = |step: &EffectChange| (step.from.clone(), release(&step.from));
-                assert!(steps.is_sorted_by(|a, b| from(a) < from(b)), "{names:?}: {steps:?}");
+                assert!(
+                    steps.is_sorted_by(|a, b| from(a) < from(b)),
+                    "{names:?}: {steps:?}"
+                );
                 for step in steps {
-                    assert!(!step.because.is_empty() || !step.is.is_wrong(), "{names:?}: {step:?}: say why");
+                    assert!(
+                        !step.because.is_empty() || !step.is.is_wrong(),
+                        "{names:?}: {step:?}: say why"
+                    );
                 }
             }
         }
     }
 
-    /// Tried on a loop device under Linux 6.18: the default of `commit` is five seconds, zero means the default, and
-    /// ext4 compares what the line comes to.
+    /// Tried on a loop device under Linux 6.18: the default of `commit` is five seconds, zero means
+    /// the default, and ext4 compares what the line comes to.
     #[test]
     fn a_default_beside_a_journal_that_is_not_loaded_is_taken() {
         for (line, expect) in [

@@ -1,13 +1,15 @@
-//! The rulings of vendors' kernels on common options, compared with the table: a column for every kernel. A test only.
+//! The rulings of vendors' kernels on common options, compared with the table: a column for every
+//! kernel. A test only.
 //!
-//! `?` marks a combination that was neither read in that vendor's source nor mounted there; neither may become accepted
-//! by itself.
+//! `?` marks a combination that was neither read in that vendor's source nor mounted there; neither
+//! may become accepted by itself.
 
 use super::Effect;
 use super::mount::mount_options;
 use crate::version::Version;
 
-/// Vendor, kernel, and whether it backports, as the kernel's collector says; in the order of the columns.
+/// Vendor, kernel, and whether it backports, as the kernel's collector says; in the order of the
+/// columns.
 const KERNELS: [(&str, &str, bool); 28] = [
     ("el7", "3.10.0-1160.119.1.el7.x86_64", true),
     ("el8", "4.18.0-553.el8_10.x86_64", true),
@@ -39,8 +41,8 @@ const KERNELS: [(&str, &str, bool); 28] = [
     ("alibaba", "5.10.134-16.1.al8.x86_64", true),
 ];
 
-/// `o` ok, `d` default anyway, `n` no effect, `w` deprecated, `R` refused, `?` unknown; each line with who says so.
-///                                     el   sles  ubun  deb  amzn  uek ali
+/// `o` ok, `d` default anyway, `n` no effect, `w` deprecated, `R` refused, `?` unknown; each line
+/// with who says so. el sles ubun deb amzn uek ali
 const TRUTH: [(&str, &str, &str); 33] = [
     // Documentation/admin-guide/ext4.rst of each series: neither changed since 3.10.
     ("ext4", "noatime",                "oooo ooooo ooooo oooo ooooo ooo oo"),
@@ -58,12 +60,13 @@ const TRUTH: [(&str, &str, &str); 33] = [
     // Default since 5.6: an older kernel of a vendor that has it heeds it either way.
     ("ext4", "dioread_nolock",         "oodd ooddd ooddd oddd odddd odd od"),
     ("ext4", "fast_commit",            "RRRR RRRRR RRRRR RRRR RRRRR RRR RR"),
-    // Taken by all, with a warning since 5.10 (c23c393eaab5); 6.18-rc1 and rc2 are nobody's kernels. el8: fs/xfs/xfs_super.c of
-    // ctrliq/kernel-src-tree; alibaba: alibaba/cloud-kernel.
+    // Taken by all, with a warning since 5.10 (c23c393eaab5); 6.18-rc1 and rc2 are nobody's
+    // kernels. el8: fs/xfs/xfs_super.c of ctrliq/kernel-src-tree; alibaba: alibaba/cloud-kernel.
     ("xfs", "attr2",                   "ddww ddwww ddwww dwww dwwww dww dw"),
     ("xfs", "noikeep",                 "ddww ddwww ddwww dwww dwwww dww dw"),
     ("xfs", "ikeep",                   "ooww oowww oowww owww owwww oww ow"),
-    // See the row: sources of Red Hat's kernels, SUSE KB 000020240; alibaba/cloud-kernel has no such word.
+    // See the row: sources of Red Hat's kernels, SUSE KB 000020240; alibaba/cloud-kernel has no
+    // such word.
     ("xfs", "nobarrier",               "nRRR nRRRR nRRRR RRRR nRRRR RRR RR"),
     ("xfs", "inode64",                 "dddd ddddd ddddd dddd ddddd ddd dd"),
     ("xfs", "logbufs=8",               "dddd ddddd ddddd dddd ddddd ddd dd"),

@@ -1,7 +1,8 @@
 //! The kernels that a release of OpenZFS builds for, as data in `rules/tables/zfs.toml`.
 //!
-//! The module is built separately from the kernel; for an unsupported kernel the next boot has no module, and no pool.
-//! A module that a distribution ships with its own kernels contains patches, so its number proves nothing.
+//! The module is built separately from the kernel; for an unsupported kernel the next boot has no
+//! module, and no pool. A module that a distribution ships with its own kernels contains patches,
+//! so its number proves nothing.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -50,18 +51,25 @@ fn line(kernel: &Version) -> [u64; 2] {
 /// Whether this module's release supports the kernel; the error says why that is unknown.
 pub fn zfs_supports(module: &Version, kernel: &Version) -> Result<bool, String> {
     if let Some(own) = OWN_BUILDS.iter().find(|own| module.tail().contains(**own)) {
-        return Err(format!("{own} builds OpenZFS with its own kernels, with patches of its own"));
+        return Err(format!(
+            "{own} builds OpenZFS with its own kernels, with patches of its own"
+        ));
     }
-    let same_series =
-        |release: &Version| release.number(0) == module.number(0) && release.number(1) == module.number(1);
-    let until = releases().filter(|(release, _)| same_series(release) && numbers(release) <= numbers(module));
+    let same_series = |release: &Version| {
+        release.number(0) == module.number(0) && release.number(1) == module.number(1)
+    };
+    let until = releases()
+        .filter(|(release, _)| same_series(release) && numbers(release) <= numbers(module));
     let Some((release, newest)) = until.max_by_key(|(release, _)| numbers(release)) else {
         return Err(format!("the table does not know OpenZFS {}", module.base()));
     };
     if line(kernel) <= line(newest) {
         // A vendor that backports changes the module's interface under the same number.
         return if kernel.backports() {
-            Err(format!("a vendor's kernel {} is not what its number says", kernel.base()))
+            Err(format!(
+                "a vendor's kernel {} is not what its number says",
+                kernel.base()
+            ))
         } else {
             Ok(true)
         };
@@ -69,7 +77,10 @@ pub fn zfs_supports(module: &Version, kernel: &Version) -> Result<bool, String> 
     if numbers(release) == numbers(module) {
         Ok(false)
     } else {
-        Err(format!("the table does not know OpenZFS {}, a later one than {release}", module.base()))
+        Err(format!(
+            "the table does not know OpenZFS {}, a later one than {release}",
+            module.base()
+        ))
     }
 }
 
@@ -78,7 +89,11 @@ mod tests {
     use super::*;
 
     fn supports(module: &str, kernel: &str) -> Option<bool> {
-        zfs_supports(&Version::parse(module).unwrap(), &Version::parse(kernel).unwrap()).ok()
+        zfs_supports(
+            &Version::parse(module).unwrap(),
+            &Version::parse(kernel).unwrap(),
+        )
+        .ok()
     }
 
     #[test]
@@ -88,11 +103,16 @@ mod tests {
         rows.sort_by_key(|(release, _)| numbers(release));
         assert!(rows.len() > 10);
         for pair in rows.windows(2) {
-            let [(before, older), (after, newer)] = pair else { unreachable!() };
+            let [(before, older), (after, newer)] = pair else {
+                unreachable!()
+            };
             assert!(numbers(before) < numbers(after), "{after} stands twice");
             let same = line(before) == line(after);
             // A release with the same maximum says that it, too, knows nothing later.
-            assert!(!same || line(older) <= line(newer), "{after} knows less than {before}");
+            assert!(
+                !same || line(older) <= line(newer),
+                "{after} knows less than {before}"
+            );
         }
     }
 
@@ -121,7 +141,10 @@ mod tests {
         }
         let el = |kernel: &str| Version::parse(kernel).unwrap().with_backports(true);
         let module = Version::parse("2.1.4").unwrap();
-        assert!(zfs_supports(&module, &el("5.14.0-503.el9")).is_err(), "its number is older than it is");
+        assert!(
+            zfs_supports(&module, &el("5.14.0-503.el9")).is_err(),
+            "its number is older than it is"
+        );
         assert_eq!(zfs_supports(&module, &el("6.12.0-55.el10")), Ok(false));
     }
 }

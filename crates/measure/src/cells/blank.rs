@@ -1,4 +1,5 @@
-//! Whether a part of a device is blank, read whole and past the page cache, and how it is made so again.
+//! Whether a part of a device is blank, read whole and past the page cache, and how it is made so
+//! again.
 
 use std::ops::Range;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -36,8 +37,9 @@ impl Blankness {
     }
 }
 
-/// Where in a part of a device the first byte is that is not blank; `None` where all is. `tell` hears how much is read,
-/// and ends it with an error. The part begins and ends at multiples of 4 KiB.
+/// Where in a part of a device the first byte is that is not blank; `None` where all is. `tell`
+/// hears how much is read, and ends it with an error. The part begins and ends at multiples of 4
+/// KiB.
 pub fn first_byte(
     device: &OwnedFd,
     part: Range<u64>,
@@ -45,13 +47,22 @@ pub fn first_byte(
     tell: &mut dyn FnMut(u64) -> Result<(), Errno>,
 ) -> Result<Option<u64>, Errno> {
     let path = format!("/proc/self/fd/{}", device.as_raw_fd());
-    let direct = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty())?;
+    let direct = rustix::fs::open(
+        path,
+        OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
     let mut room = vec![0u8; AT_ONCE + ALIGNED];
     let begin = room.as_ptr().align_offset(ALIGNED);
-    let room = room.get_mut(begin..).and_then(|rest| rest.get_mut(..AT_ONCE)).ok_or(Errno::NOMEM)?;
+    let room = room
+        .get_mut(begin..)
+        .and_then(|rest| rest.get_mut(..AT_ONCE))
+        .ok_or(Errno::NOMEM)?;
     let mut at = part.start;
     while at < part.end {
-        let length = usize::try_from(part.end - at).unwrap_or(AT_ONCE).min(AT_ONCE);
+        let length = usize::try_from(part.end - at)
+            .unwrap_or(AT_ONCE)
+            .min(AT_ONCE);
         let piece = room.get_mut(..length).unwrap_or_default();
         let count = match rustix::io::pread(&direct, &mut *piece, at) {
             // What cannot be read is not blank.
@@ -70,15 +81,16 @@ pub fn first_byte(
     Ok(None)
 }
 
-/// Writes zeros and makes them durable: by the device itself, where it can (fallocate(2) asks for zeros that need not be
-/// sent), otherwise by writing them. `tell` hears how much is written.
+/// Writes zeros and makes them durable: by the device itself, where it can (fallocate(2) asks for
+/// zeros that need not be sent), otherwise by writing them. `tell` hears how much is written.
 pub fn clear(device: &OwnedFd, part: Range<u64>, tell: &mut dyn FnMut(u64)) -> Result<(), Errno> {
     let mut by_device = true;
     let mut at = part.start;
     while at < part.end {
         let end = part.end.min(at + AT_ONCE as u64);
         if by_device {
-            by_device = rustix::fs::fallocate(device, FallocateFlags::ZERO_RANGE, at, end - at).is_ok();
+            by_device =
+                rustix::fs::fallocate(device, FallocateFlags::ZERO_RANGE, at, end - at).is_ok();
         }
         if !by_device {
             zero(device, at..end)?;
@@ -109,9 +121,23 @@ mod tests {
         let length = AT_ONCE + 8 * ALIGNED;
         let mut bytes = vec![0u8; length];
         bytes[2 * ALIGNED..3 * ALIGNED].fill(0xff);
-        assert_eq!(first(&file(&bytes), length as u64, Blankness::ZerosOrOnes), None);
-        assert_eq!(first(&file(&bytes), length as u64, Blankness::Zeros), Some(2 * ALIGNED as u64));
-        for at in [0, 1, ALIGNED - 1, 2 * ALIGNED + 5, AT_ONCE - 1, AT_ONCE, length - 1] {
+        assert_eq!(
+            first(&file(&bytes), length as u64, Blankness::ZerosOrOnes),
+            None
+        );
+        assert_eq!(
+            first(&file(&bytes), length as u64, Blankness::Zeros),
+            Some(2 * ALIGNED as u64)
+        );
+        for at in [
+            0,
+            1,
+            ALIGNED - 1,
+            2 * ALIGNED + 5,
+            AT_ONCE - 1,
+            AT_ONCE,
+            length - 1,
+        ] {
             let mut bytes = bytes.clone();
             bytes[at] ^= 1;
             let found = first(&file(&bytes), length as u64, Blankness::ZerosOrOnes);
@@ -123,10 +149,14 @@ mod tests {
     fn what_ends_early_is_not_blank() {
         let file = file(&[0; ALIGNED]);
         assert_eq!(
-            first_byte(&file, 0..3 * ALIGNED as u64, Blankness::Zeros, &mut |_| Ok(())),
+            first_byte(&file, 0..3 * ALIGNED as u64, Blankness::Zeros, &mut |_| Ok(
+                ()
+            )),
             Err(Errno::IO)
         );
-        let stopped = first_byte(&file, 0..ALIGNED as u64, Blankness::Zeros, &mut |_| Err(Errno::CANCELED));
+        let stopped = first_byte(&file, 0..ALIGNED as u64, Blankness::Zeros, &mut |_| {
+            Err(Errno::CANCELED)
+        });
         assert_eq!(stopped, Err(Errno::CANCELED));
     }
 

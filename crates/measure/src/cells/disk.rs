@@ -1,17 +1,19 @@
-//! A spare disk or partition as the place of a trial: named by its serial number, proven free, and cleared at the end.
+//! A spare disk or partition as the place of a trial: named by its serial number, proven free, and
+//! cleared at the end.
 //!
-//! Everything here errs on the side of no. Who may ask for it is left to the command line; file systems are made by
-//! [`super::volume`].
+//! Everything here errs on the side of no. Who may ask for it is left to the command line; file
+//! systems are made by [`super::volume`].
 
-mod plate;
 mod mark;
 mod mention;
+mod plate;
 mod users;
 mod foreign {
-    //! What stands on the disk of a trial and is not the trial's: signatures of everything that walwise knows, looked for at the
-    //! beginning and at the end of the device before each write.
+    //! What stands on the disk of a trial and is not the trial's: signatures of everything that
+    //! walwise knows, looked for at the beginning and at the end of the device before each write.
     //!
-    //! A partition table leaves the superblock of a file system as it was, and so does much else that is made over one.
+    //! A partition table leaves the superblock of a file system as it was, and so does much else
+    //! that is made over one.
 
     use super::mark::LAST;
     use crate::host::LiveHost;
@@ -19,8 +21,8 @@ mod foreign {
     /// Bytes at the beginning in which signatures are looked for.
     pub const BEGINNING: usize = (1 << 20) + 4096;
 
-    /// What a trial makes: its file systems, whose UUIDs are looked at elsewhere, and its mark. The last two are two bytes
-    /// each, which the superblock of an ext4 may hold by chance.
+    /// What a trial makes: its file systems, whose UUIDs are looked at elsewhere, and its mark. The
+    /// last two are two bytes each, which the superblock of an ext4 may hold by chance.
     const OURS: [&str; 9] = [
         "walwise trial",
         "btrfs",
@@ -33,11 +35,15 @@ mod foreign {
         "nilfs2",
     ];
 
-    /// The signatures of others on a device of this size, of which these bytes stand at the beginning, and these from its last
-    /// MiB on.
+    /// The signatures of others on a device of this size, of which these bytes stand at the
+    /// beginning, and these from its last MiB on.
     pub fn signatures(size: u64, beginning: Vec<u8>, last: Vec<u8>) -> Vec<String> {
-        let found = LiveHost::signatures_in(size, [(0, beginning), (size.saturating_sub(LAST), last)]);
-        found.into_iter().filter(|name| !OURS.contains(&name.as_str())).collect()
+        let found =
+            LiveHost::signatures_in(size, [(0, beginning), (size.saturating_sub(LAST), last)]);
+        found
+            .into_iter()
+            .filter(|name| !OURS.contains(&name.as_str()))
+            .collect()
     }
 
     #[cfg(test)]
@@ -67,9 +73,11 @@ mod foreign {
             ] {
                 assert_eq!(with(at, magic), [name], "{at}");
             }
-            for (at, magic) in
-                [(0, &b"XFSB"[..]), (0x10040, b"_BHRfS_M"), (SIZE - LAST, b"walwise trial, mark 1\n")]
-            {
+            for (at, magic) in [
+                (0, &b"XFSB"[..]),
+                (0x10040, b"_BHRfS_M"),
+                (SIZE - LAST, b"walwise trial, mark 1\n"),
+            ] {
                 assert_eq!(with(at, magic), Vec::<String>::new());
             }
         }

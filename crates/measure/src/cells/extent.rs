@@ -34,7 +34,10 @@ impl CellExtent {
     ) -> Result<(), String> {
         let run = |more: &[String], end: &[String]| {
             let words = [options, more, end].concat();
-            maker.run(&words).map(drop).map_err(|miss| format!("{}: {miss}", maker.name()))
+            maker
+                .run(&words)
+                .map(drop)
+                .map_err(|miss| format!("{}: {miss}", maker.name()))
         };
         match self {
             Self::Loop(image) => run(&[], &[image.path().to_owned()]).and_then(|()| image.fill()),
@@ -129,15 +132,34 @@ impl CellExtent {
     }
 }
 
-/// What mkfs is told beyond its options on a disk, before and from the device on: no more than the extent, and a UUID by
-/// which the file system is known.
-fn of_disk(filesystem: NewFilesystem, uuid: &str, bytes: u64, path: String) -> (Vec<String>, Vec<String>) {
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+/// What mkfs is told beyond its options on a disk, before and from the device on: no more than the
+/// extent, and a UUID by which the file system is known.
+fn of_disk(
+    filesystem: NewFilesystem,
+    uuid: &str,
+    bytes: u64,
+    path: String,
+) -> (Vec<String>, Vec<String>) {
+    let words = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect::<Vec<_>>()
+    };
     match filesystem {
-        NewFilesystem::Ext4 => (words(&["-U", uuid]), vec![path, format!("{}k", bytes >> 10)]),
-        NewFilesystem::Xfs => {
-            (words(&["-m", &format!("uuid={uuid}"), "-d", &format!("size={bytes}")]), vec![path])
-        }
+        NewFilesystem::Ext4 => (
+            words(&["-U", uuid]),
+            vec![path, format!("{}k", bytes >> 10)],
+        ),
+        NewFilesystem::Xfs => (
+            words(&[
+                "-m",
+                &format!("uuid={uuid}"),
+                "-d",
+                &format!("size={bytes}"),
+            ]),
+            vec![path],
+        ),
         NewFilesystem::Btrfs => (words(&["-U", uuid, "-b", &bytes.to_string()]), vec![path]),
         NewFilesystem::Zfs => (Vec::new(), vec![path]),
     }
@@ -157,14 +179,26 @@ mod tests {
             let filesystem = candidate.filesystem();
             let maker = crate::cells::maker(filesystem).unwrap();
             let (more, end) = of_disk(filesystem, uuid, 1 << 30, path.clone());
-            let own: Vec<String> = mkfs_of_trials(filesystem).iter().map(|word| (*word).to_owned()).collect();
-            assert!(maker.may(&[&own[..], &more, &end].concat()), "{candidate:?}");
+            let own: Vec<String> = mkfs_of_trials(filesystem)
+                .iter()
+                .map(|word| (*word).to_owned())
+                .collect();
+            assert!(
+                maker.may(&[&own[..], &more, &end].concat()),
+                "{candidate:?}"
+            );
             assert!(
                 !maker.may(&[&own[..], std::slice::from_ref(&path)].concat()),
                 "without a size: {candidate:?}"
             );
-            let quiet = own.iter().filter(|word| *word != "-K" && !word.contains("nodiscard")).cloned();
-            assert!(!maker.may(&quiet.chain(more).chain(end).collect::<Vec<_>>()), "discards: {candidate:?}");
+            let quiet = own
+                .iter()
+                .filter(|word| *word != "-K" && !word.contains("nodiscard"))
+                .cloned();
+            assert!(
+                !maker.may(&quiet.chain(more).chain(end).collect::<Vec<_>>()),
+                "discards: {candidate:?}"
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The loop file of a trial.
 //!
-//! The file has no name, so nothing can be left of it, and it is written whole, so that no write allocates.
+//! The file has no name, so nothing can be left of it, and it is written whole, so that no write
+//! allocates.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -29,8 +30,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Makes one, using a place where something may be mounted; `tell` hears how many bytes are written. The error is a
-    /// sentence.
+    /// Makes one, using a place where something may be mounted; `tell` hears how many bytes are
+    /// written. The error is a sentence.
     pub fn make(
         directory: &Path,
         bytes: u64,
@@ -39,10 +40,16 @@ impl Image {
     ) -> Result<Self, String> {
         let file = written(directory, bytes, tell)?;
         let device = LoopDevice::attach(&file, bytes, place)?;
-        Ok(Self { file, device, bytes, filled: Cell::new(0) })
+        Ok(Self {
+            file,
+            device,
+            bytes,
+            filled: Cell::new(0),
+        })
     }
 
-    /// Makes sure that the device is still ours, and that the host's file system has room to spare. The error is a sentence.
+    /// Makes sure that the device is still ours, and that the host's file system has room to spare.
+    /// The error is a sentence.
     pub fn check(&self) -> Result<(), String> {
         self.device.check(self.bytes)?;
         has_room(&self.file)
@@ -57,8 +64,9 @@ impl Image {
         self.filled.get()
     }
 
-    /// Writes zeros where the file has holes: mkfs has the kernel zero inode tables and journals, and a loop device does
-    /// that by punching holes, which a disk does not have. Nobody may be using the device. The error is a sentence.
+    /// Writes zeros where the file has holes: mkfs has the kernel zero inode tables and journals,
+    /// and a loop device does that by punching holes, which a disk does not have. Nobody may be
+    /// using the device. The error is a sentence.
     pub fn fill(&self) -> Result<(), String> {
         let filled = rustix::fs::fsync(&self.device.held).and_then(|()| {
             for hole in self.holes()? {
@@ -72,9 +80,12 @@ impl Image {
         filled.map_err(|e| format!("cannot fill the holes of the loop file: {e}"))
     }
 
-    /// Bytes in holes, or in extents that were never written, which the kernel reports alike (lseek(2)).
+    /// Bytes in holes, or in extents that were never written, which the kernel reports alike
+    /// (lseek(2)).
     pub fn unwritten(&self) -> Result<u64, String> {
-        let holes = self.holes().map_err(|e| format!("cannot look for holes in the loop file: {e}"))?;
+        let holes = self
+            .holes()
+            .map_err(|e| format!("cannot look for holes in the loop file: {e}"))?;
         Ok(holes.iter().map(|hole| hole.end - hole.start).sum())
     }
 
@@ -102,7 +113,11 @@ impl Image {
     /// The file, opened again for direct I/O.
     pub fn direct(&self) -> Result<OwnedFd, Errno> {
         let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        rustix::fs::open(path, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty())
+        rustix::fs::open(
+            path,
+            OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
     }
 
     /// The device, opened again for direct I/O.
@@ -120,12 +135,13 @@ impl Image {
     }
 }
 
-/// Makes sure that the host's file system keeps the room that it has to keep; the error is a sentence.
+/// Makes sure that the host's file system keeps the room that it has to keep; the error is a
+/// sentence.
 fn has_room(file: &OwnedFd) -> Result<(), String> {
-    let found = rustix::fs::fstatvfs(file).map_err(|e| format!("cannot look at the loop file: {e}"))?;
+    let found =
+        rustix::fs::fstatvfs(file).map_err(|e| format!("cannot look at the loop file: {e}"))?;
     if HostRoom::from_kernel(&found).is_low() {
-        let says =
-            "too little space was left free, as others write there too; the trial ended and freed its file";
+        let says = "too little space was left free, as others write there too; the trial ended and freed its file";
         return Err(says.to_owned());
     }
     Ok(())

@@ -1,5 +1,6 @@
-//! The inside of a trial: the first process of its own namespace. It makes the loop file or takes the disk, and then makes
-//! cells for as long as somebody listens. A disk is cleared before it ends, however it ends, unless it is killed.
+//! The inside of a trial: the first process of its own namespace. It makes the loop file or takes
+//! the disk, and then makes cells for as long as somebody listens. A disk is cleared before it
+//! ends, however it ends, unless it is killed.
 
 use std::cell::Cell;
 use std::io;
@@ -24,8 +25,8 @@ use crate::probes::{Disks, PAGE, Pages, Rng};
 use crate::subprocess::Channel;
 use crate::trial::{Runner, SEGMENT, Sample, TrialBlock, TrialCell};
 
-/// Where candidates are mounted, in a namespace that nobody else sees: a directory that every system has and only root
-/// can replace, so that nobody leads us elsewhere.
+/// Where candidates are mounted, in a namespace that nobody else sees: a directory that every
+/// system has and only root can replace, so that nobody leads us elsewhere.
 const PLACE: &str = "/tmp";
 
 /// How long after its budget a trial ends by itself, and the longest budget in seconds.
@@ -38,8 +39,8 @@ const BARE_SECONDS: f64 = 0.5;
 /// Characters of a cell's error that are kept: a program may complain at length.
 const LONGEST_ERROR: usize = 1_000;
 
-/// Bytes of holes that a file system may leave in the loop file before the loads begin: what it zeroed while it was
-/// mounted.
+/// Bytes of holes that a file system may leave in the loop file before the loads begin: what it
+/// zeroed while it was mounted.
 const MOST_UNWRITTEN: u64 = 1 << 20;
 
 /// Does what the outside orders; ends with this process when nobody listens any more.
@@ -65,7 +66,10 @@ fn orders(end: &TrialEnd) -> io::Result<Receiver<Order>> {
     let (give, take) = mpsc::channel();
     let end = end.clone();
     let listens = move || {
-        while channel.recv(None).is_ok_and(|order| give.send(order).is_ok()) {}
+        while channel
+            .recv(None)
+            .is_ok_and(|order| give.send(order).is_ok())
+        {}
         // Whoever waits for an order hears that there are no more.
         drop(give);
         end.come();
@@ -74,8 +78,8 @@ fn orders(end: &TrialEnd) -> io::Result<Receiver<Order>> {
     Ok(take)
 }
 
-/// Ends this process some time after the budget, and so everything in its namespaces: whoever started it may be stopped and
-/// hold nothing to it.
+/// Ends this process some time after the budget, and so everything in its namespaces: whoever
+/// started it may be stopped and hold nothing to it.
 fn ends_by_itself(budget: f64, end: &TrialEnd) -> Result<(), String> {
     let longest = Duration::from_secs_f64(budget.clamp(0.0, LONGEST_BUDGET)) + GRACE;
     let end = end.clone();
@@ -83,7 +87,10 @@ fn ends_by_itself(budget: f64, end: &TrialEnd) -> Result<(), String> {
         std::thread::sleep(longest);
         end.come();
     };
-    std::thread::Builder::new().spawn(wait).map(drop).map_err(|e| format!("cannot start a thread: {e}"))
+    std::thread::Builder::new()
+        .spawn(wait)
+        .map(drop)
+        .map_err(|e| format!("cannot start a thread: {e}"))
 }
 
 /// The whole work; the error is a sentence.
@@ -136,12 +143,17 @@ fn take(
     }
     let mut tell = |bytes| {
         let _ = channel.send(&News::Prepared(bytes));
-        if end.has_come() { Err(Errno::CANCELED) } else { Ok(()) }
+        if end.has_come() {
+            Err(Errno::CANCELED)
+        } else {
+            Ok(())
+        }
     };
     HeldDisk::take(order, job.bytes, &mut tell)
 }
 
-/// The longest time that what a cell is doing may take to end, in seconds: every load with its warm-up.
+/// The longest time that what a cell is doing may take to end, in seconds: every load with its
+/// warm-up.
 fn longest_cell(order: &MeasureOrder) -> f64 {
     2.0 * order.load_seconds * order.loads.len() as f64
 }
@@ -173,11 +185,17 @@ fn measure(
     if channel.send(&News::Ready(extent.mountable()?)).is_err() {
         return Ok(());
     }
-    let meters = Meters { own: extent.own(), flushing: extent.flushing(), leaves: Disks::new(&job.leaves) };
+    let meters = Meters {
+        own: extent.own(),
+        flushing: extent.flushing(),
+        leaves: Disks::new(&job.leaves),
+    };
     let mut rng = Rng::new(job.seed);
     let pages = load::pages(rng.next_u64());
     let begun_with = meters.own.read().map_or(0, |counters| counters.written);
-    let Ok(Order::Measure(order)) = orders.recv() else { return Ok(()) };
+    let Ok(Order::Measure(order)) = orders.recv() else {
+        return Ok(());
+    };
     if job.place.is_disk() && !end.has_to_clear(job.bytes, longest_cell(&order)) {
         return Ok(());
     }
@@ -218,9 +236,12 @@ impl CellRunner<'_> {
     fn block(&self, rng: &mut Rng, channel: &mut Channel) -> Result<Option<TrialBlock>, String> {
         let candidates = (0..self.order.candidates.len()).map(Runner::Candidate);
         let runners = candidates.chain([Runner::Twin, Runner::Floor]);
-        let runners = runners.chain(self.extent.host().map(|_| Runner::Host)).collect::<Vec<_>>();
+        let runners = runners
+            .chain(self.extent.host().map(|_| Runner::Host))
+            .collect::<Vec<_>>();
         let order = rng.order(runners.len());
-        // The same for all candidates of a block: none is favoured by what ran before, and no method always runs first.
+        // The same for all candidates of a block: none is favoured by what ran before, and no
+        // method always runs first.
         let loads = rng.order(self.order.loads.len());
         let before = self.written();
         let mut cells = Vec::new();
@@ -230,7 +251,10 @@ impl CellRunner<'_> {
             }
             // Nobody hears it any more when the trial is over.
             let written = self.written().saturating_sub(before);
-            let _ = channel.send(&News::Cell { nth: nth + 1, written });
+            let _ = channel.send(&News::Cell {
+                nth: nth + 1,
+                written,
+            });
             let all = self.extent.prepared() + self.written().saturating_sub(self.begun_with);
             if all > self.job.writes {
                 return Err("the trial reached its limit of --writes".to_owned());
@@ -238,12 +262,19 @@ impl CellRunner<'_> {
             self.extent.check()?;
             cells.push(self.cell(*runner, &loads));
         }
-        Ok(Some(TrialBlock { cells, written: self.written().saturating_sub(before) }))
+        Ok(Some(TrialBlock {
+            cells,
+            written: self.written().saturating_sub(before),
+        }))
     }
 
     /// Bytes that were written to the device up to now, and to the file beside it.
     fn written(&self) -> u64 {
-        let own = self.meters.own.read().map_or(0, |counters| counters.written);
+        let own = self
+            .meters
+            .own
+            .read()
+            .map_or(0, |counters| counters.written);
         own + self.extent.filled() + self.beside.get()
     }
 
@@ -251,7 +282,10 @@ impl CellRunner<'_> {
         let samples = match runner {
             Runner::Candidate(at) => self.candidate(at, loads),
             Runner::Twin => self.candidate(0, loads),
-            Runner::Floor => self.bare(self.extent.direct(), self.extent.bytes().saturating_sub(SEGMENT)),
+            Runner::Floor => self.bare(
+                self.extent.direct(),
+                self.extent.bytes().saturating_sub(SEGMENT),
+            ),
             Runner::Host => {
                 let file = self.extent.host().unwrap_or(Err(Errno::NODEV));
                 let samples = self.bare(file, self.extent.bytes());
@@ -261,27 +295,47 @@ impl CellRunner<'_> {
             }
         };
         match samples {
-            Ok(samples) => TrialCell { runner, samples, error: None },
+            Ok(samples) => TrialCell {
+                runner,
+                samples,
+                error: None,
+            },
             Err(why) => {
                 let why = why.chars().take(LONGEST_ERROR).collect();
-                TrialCell { runner, samples: Vec::new(), error: Some(why) }
+                TrialCell {
+                    runner,
+                    samples: Vec::new(),
+                    error: Some(why),
+                }
             }
         }
     }
 
     fn means(&self, seconds: f64) -> LoadMeans<'_> {
-        LoadMeans { seconds, pages: self.pages, meters: self.meters }
+        LoadMeans {
+            seconds,
+            pages: self.pages,
+            meters: self.meters,
+        }
     }
 
     fn bare(&self, file: Result<OwnedFd, Errno>, at: u64) -> Result<Vec<Sample>, String> {
         let file = file.map_err(|e| format!("cannot open it: {e}"))?;
         self.extent.fill()?;
-        Ok(vec![load::bare(file, at, &self.means(self.order.load_seconds.min(BARE_SECONDS)))?])
+        Ok(vec![load::bare(
+            file,
+            at,
+            &self.means(self.order.load_seconds.min(BARE_SECONDS)),
+        )?])
     }
 
     /// Makes a candidate, lets it settle, and runs all loads on it in this order.
     fn candidate(&self, at: usize, loads: &[usize]) -> Result<Vec<Sample>, String> {
-        let candidate = self.order.candidates.get(at).ok_or("there is no such candidate")?;
+        let candidate = self
+            .order
+            .candidates
+            .get(at)
+            .ok_or("there is no such candidate")?;
         let mounted = Mounted::make(candidate, self.extent, Path::new(PLACE))?;
         mounted.sync()?;
         settle(&self.meters.own);
@@ -296,15 +350,26 @@ impl CellRunner<'_> {
     /// The samples of all loads, which run in this order, in the order of the record.
     fn loads(&self, mounted: &Mounted<'_>, order: &[usize]) -> Result<Vec<Sample>, String> {
         let means = self.means(self.order.load_seconds);
-        let run = |load| self.goes_on().and_then(|()| load::run(load, &mounted.log, &means));
-        let loads = order.iter().filter_map(|at| Some((*at, *self.order.loads.get(*at)?)));
-        let mut done = loads.map(|(at, load)| Ok((at, run(load)?))).collect::<Result<Vec<_>, String>>()?;
+        let run = |load| {
+            self.goes_on()
+                .and_then(|()| load::run(load, &mounted.log, &means))
+        };
+        let loads = order
+            .iter()
+            .filter_map(|at| Some((*at, *self.order.loads.get(*at)?)));
+        let mut done = loads
+            .map(|(at, load)| Ok((at, run(load)?)))
+            .collect::<Result<Vec<_>, String>>()?;
         done.sort_by_key(|(at, _)| *at);
         Ok(done.into_iter().map(|(_, sample)| sample).collect())
     }
 
     /// An error where it is over: nobody waits for the other loads of a cell.
     fn goes_on(&self) -> Result<(), String> {
-        if self.end.has_come() { Err("it is over".to_owned()) } else { Ok(()) }
+        if self.end.has_come() {
+            Err("it is over".to_owned())
+        } else {
+            Ok(())
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! One load on one candidate: sessions that commit to a log for a given time, and what that took.
 //!
-//! Sessions share flushes as PostgreSQL's do (`XLogFlush` in xlog.c): one that finds nobody flushing leads and writes
-//! what all have inserted so far, others wait.
+//! Sessions share flushes as PostgreSQL's do (`XLogFlush` in xlog.c): one that finds nobody
+//! flushing leads and writes what all have inserted so far, others wait.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,18 +33,47 @@ pub fn pages(seed: u64) -> Pages {
 pub fn run(load: TrialLoad, log: &Path, means: &LoadMeans<'_>) -> Result<Sample, String> {
     let said = |e: Errno| format!("{}: {e}", load.name());
     match load.shape {
-        CommitShape::Usual => shared(load.clients, &segment(log, Method::Fdatasync).map_err(said)?, means),
-        CommitShape::TwoPages => single(&segment(log, Method::Fdatasync).map_err(said)?, 2, SEGMENT, means),
-        CommitShape::OpenDatasync => {
-            single(&segment(log, Method::OpenDatasync).map_err(said)?, 1, SEGMENT, means)
-        }
-        CommitShape::Fsync => single(&segment(log, Method::Fsync).map_err(said)?, 1, SEGMENT, means),
-        CommitShape::OpenSync => single(&segment(log, Method::OpenSync).map_err(said)?, 1, SEGMENT, means),
+        CommitShape::Usual => shared(
+            load.clients,
+            &segment(log, Method::Fdatasync).map_err(said)?,
+            means,
+        ),
+        CommitShape::TwoPages => single(
+            &segment(log, Method::Fdatasync).map_err(said)?,
+            2,
+            SEGMENT,
+            means,
+        ),
+        CommitShape::OpenDatasync => single(
+            &segment(log, Method::OpenDatasync).map_err(said)?,
+            1,
+            SEGMENT,
+            means,
+        ),
+        CommitShape::Fsync => single(
+            &segment(log, Method::Fsync).map_err(said)?,
+            1,
+            SEGMENT,
+            means,
+        ),
+        CommitShape::OpenSync => single(
+            &segment(log, Method::OpenSync).map_err(said)?,
+            1,
+            SEGMENT,
+            means,
+        ),
         CommitShape::Appends => {
             let file = made(&log.join("growing"), OFlags::empty()).map_err(said)?;
             // It never wraps: a load ends long before.
-            let sample = single(&Writer::new(Method::Fdatasync, file), 1, u64::MAX / 2, means);
-            rustix::fs::unlink(log.join("growing")).map_err(said).and(sample)
+            let sample = single(
+                &Writer::new(Method::Fdatasync, file),
+                1,
+                u64::MAX / 2,
+                means,
+            );
+            rustix::fs::unlink(log.join("growing"))
+                .map_err(said)
+                .and(sample)
         }
         CommitShape::Files => files::create(load.clients, log, means),
         CommitShape::Neighbour => {
@@ -54,18 +83,22 @@ pub fn run(load: TrialLoad, log: &Path, means: &LoadMeans<'_>) -> Result<Sample,
     }
 }
 
-/// Commits of one page, one after the other, at a place of an open file or device: the floor, and the host's file.
+/// Commits of one page, one after the other, at a place of an open file or device: the floor, and
+/// the host's file.
 pub fn bare(file: rustix::fd::OwnedFd, at: u64, means: &LoadMeans<'_>) -> Result<Sample, String> {
     let writer = Writer::new(Method::FdatasyncDirect, file);
     let mut offset = 0;
     alone(means, || {
         let place = at + offset;
         offset = (offset + PAGE as u64) % SEGMENT;
-        writer.commit(means.pages.bytes(PAGE), place).map(|timing| timing.micros)
+        writer
+            .commit(means.pages.bytes(PAGE), place)
+            .map(|timing| timing.micros)
     })
 }
 
-/// The segment of the log, filled once in each candidate and overwritten from then on, opened for a method.
+/// The segment of the log, filled once in each candidate and overwritten from then on, opened for a
+/// method.
 fn segment(log: &Path, method: Method) -> Result<Writer, Errno> {
     let path = log.join("segment");
     if rustix::fs::stat(&path).is_err() {
@@ -78,7 +111,11 @@ fn segment(log: &Path, method: Method) -> Result<Writer, Errno> {
         }
         rustix::fs::fsync(&file)?;
     }
-    let file = rustix::fs::open(&path, OFlags::RDWR | OFlags::CLOEXEC | open_flags(method), Mode::empty())?;
+    let file = rustix::fs::open(
+        &path,
+        OFlags::RDWR | OFlags::CLOEXEC | open_flags(method),
+        Mode::empty(),
+    )?;
     Ok(Writer::new(method, file))
 }
 
@@ -87,7 +124,12 @@ fn made(path: &Path, flags: OFlags) -> Result<rustix::fd::OwnedFd, Errno> {
     rustix::fs::open(path, create | flags, Mode::RUSR | Mode::WUSR)
 }
 
-fn single(writer: &Writer, pages: usize, wrap: u64, means: &LoadMeans<'_>) -> Result<Sample, String> {
+fn single(
+    writer: &Writer,
+    pages: usize,
+    wrap: u64,
+    means: &LoadMeans<'_>,
+) -> Result<Sample, String> {
     let (bytes, mut at) = (means.pages.bytes(pages * PAGE), 0);
     alone(means, || {
         if at + bytes.len() as u64 > wrap {
@@ -115,10 +157,20 @@ fn shared(clients: u32, writer: &Writer, means: &LoadMeans<'_>) -> Result<Sample
         return single(writer, 1, SEGMENT, means);
     }
     let (position, changed) = (Mutex::new(Position::default()), Condvar::new());
-    let calls = || Some(position.lock().unwrap_or_else(PoisonError::into_inner).calls);
-    let found =
-        together(clients, means, &calls, &|_, _| group_commit(&position, &changed, writer, means).is_ok())?;
-    let position = position.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let calls = || {
+        Some(
+            position
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .calls,
+        )
+    };
+    let found = together(clients, means, &calls, &|_, _| {
+        group_commit(&position, &changed, writer, means).is_ok()
+    })?;
+    let position = position
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     match position.failed {
         Some(errno) => Err(format!("a group commit: {errno}")),
         None => Ok(found),
@@ -199,5 +251,7 @@ fn beside_a_writer(writer: &Writer, log: &Path, means: &LoadMeans<'_>) -> Result
         over.store(true, Ordering::Relaxed);
         sample
     });
-    rustix::fs::unlink(&path).map_err(|e| format!("a neighbour: {e}")).and(sample)
+    rustix::fs::unlink(&path)
+        .map_err(|e| format!("a neighbour: {e}"))
+        .and(sample)
 }

@@ -1,4 +1,5 @@
-//! The directory for a loop file: where nobody leads root elsewhere, on a disk of this machine, with room to spare.
+//! The directory for a loop file: where nobody leads root elsewhere, on a disk of this machine,
+//! with room to spare.
 //!
 //! It is asked twice: before anything is offered, and again by the process that makes the file.
 
@@ -17,7 +18,8 @@ const EXT: u64 = 0xef53;
 const XFS: u64 = 0x5846_5342;
 const BTRFS: u64 = 0x9123_683e;
 
-/// The bits of group and others to write in a directory; the group's are the mask of an access control list.
+/// The bits of group and others to write in a directory; the group's are the mask of an access
+/// control list.
 const OTHERS_WRITE: u32 = 0o022;
 
 /// A directory, open, in which a loop file may be made.
@@ -40,12 +42,16 @@ impl LoopPlace {
                 ));
             }
             Ok(FileType::Symlink) => {
-                return Err(format!("{shown} is a link; name the directory where it leads"));
+                return Err(format!(
+                    "{shown} is a link; name the directory where it leads"
+                ));
             }
             Ok(_) => return Err(format!("{shown} is not a directory")),
             Err(e) => return Err(format!("cannot look at {shown}: {e}")),
         }
-        let end = Walker::ourselves().directory(path, CreationPolicy::Refused).map_err(|e| e.to_string())?;
+        let end = Walker::ourselves()
+            .directory(path, CreationPolicy::Refused)
+            .map_err(|e| e.to_string())?;
         if let Some(stranger) = &end.stranger {
             return Err(format!(
                 "{} belongs to {}, who could replace the directory; name a directory that root owns on the same disk",
@@ -55,8 +61,10 @@ impl LoopPlace {
         }
         let cannot = |e: rustix::io::Errno| format!("cannot look at {shown}: {e}");
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty()).map_err(cannot)?;
-        // Whoever can make names in it can make the one that mount(8) takes the loop file for: `#INODE (deleted)`.
+        let directory =
+            rustix::fs::openat(&end.directory, ".", flags, Mode::empty()).map_err(cannot)?;
+        // Whoever can make names in it can make the one that mount(8) takes the loop file for:
+        // `#INODE (deleted)`.
         let found = rustix::fs::fstat(&directory).map_err(cannot)?;
         if found.st_uid != 0 || found.st_mode & OTHERS_WRITE != 0 {
             return Err(format!(
@@ -69,13 +77,22 @@ impl LoopPlace {
         }
         let found = rustix::fs::fstatvfs(&directory).map_err(cannot)?;
         if found.f_flag.contains(StatVfsMountFlags::RDONLY) {
-            return Err(format!("{shown} is mounted read-only; name a directory that can be written"));
+            return Err(format!(
+                "{shown} is mounted read-only; name a directory that can be written"
+            ));
         }
-        let held = directory.try_clone().map_err(|e| format!("cannot look at {shown}: {e}"))?;
+        let held = directory
+            .try_clone()
+            .map_err(|e| format!("cannot look at {shown}: {e}"))?;
         if let Some(database) = database_around(held, path.to_owned()) {
-            return Err(format!("{database} belongs to a database; name a directory beside it"));
+            return Err(format!(
+                "{database} belongs to a database; name a directory beside it"
+            ));
         }
-        Ok(Self { directory, room: HostRoom::from_kernel(&found) })
+        Ok(Self {
+            directory,
+            room: HostRoom::from_kernel(&found),
+        })
     }
 }
 

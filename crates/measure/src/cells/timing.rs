@@ -1,4 +1,5 @@
-//! How long commits take: sessions that repeat an operation for a given time, and the flushes counted meanwhile.
+//! How long commits take: sessions that repeat an operation for a given time, and the flushes
+//! counted meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -47,11 +48,16 @@ pub fn alone(
     }
     let seconds = begun.elapsed().as_secs_f64();
     let calls = micros.len() as u64;
-    Ok(sample(&micros, seconds, calls, (before, counted(means.meters))))
+    Ok(sample(
+        &micros,
+        seconds,
+        calls,
+        (before, counted(means.meters)),
+    ))
 }
 
-/// Runs sessions at once for the time; each operation says whether it succeeded, and `calls` counts what asked for a flush.
-/// The error is a sentence.
+/// Runs sessions at once for the time; each operation says whether it succeeded, and `calls` counts
+/// what asked for a flush. The error is a sentence.
 pub fn together(
     clients: u32,
     means: &LoadMeans<'_>,
@@ -75,11 +81,15 @@ pub fn together(
     };
     let (micros, seconds, made, flushes) = std::thread::scope(|scope| {
         let session = &session;
-        let start = |client| std::thread::Builder::new().spawn_scoped(scope, move || session(client));
-        let sessions: Vec<_> = (0..clients).map(start).collect::<Result<_, _>>().map_err(|e| {
-            over.store(true, Ordering::Relaxed);
-            format!("a session: {e}")
-        })?;
+        let start =
+            |client| std::thread::Builder::new().spawn_scoped(scope, move || session(client));
+        let sessions: Vec<_> = (0..clients)
+            .map(start)
+            .collect::<Result<_, _>>()
+            .map_err(|e| {
+                over.store(true, Ordering::Relaxed);
+                format!("a session: {e}")
+            })?;
         std::thread::sleep(Duration::from_secs_f64(WARM_UP * means.seconds));
         let (before, calls_before, begun) = (counted(means.meters), calls(), Instant::now());
         counts.store(true, Ordering::Relaxed);
@@ -88,11 +98,20 @@ pub fn together(
         let (seconds, calls_after) = (begun.elapsed().as_secs_f64(), calls());
         let after = counted(means.meters);
         over.store(true, Ordering::Relaxed);
-        let all = sessions.into_iter().flat_map(|session| session.join().unwrap_or_default());
-        let made = calls_after.zip(calls_before).map(|(after, before)| after.saturating_sub(before));
+        let all = sessions
+            .into_iter()
+            .flat_map(|session| session.join().unwrap_or_default());
+        let made = calls_after
+            .zip(calls_before)
+            .map(|(after, before)| after.saturating_sub(before));
         Ok::<_, String>((all.collect::<Vec<f64>>(), seconds, made, (before, after)))
     })?;
-    Ok(sample(&micros, seconds, made.unwrap_or(micros.len() as u64), flushes))
+    Ok(sample(
+        &micros,
+        seconds,
+        made.unwrap_or(micros.len() as u64),
+        flushes,
+    ))
 }
 
 /// Flushes of our own device and of those below.
@@ -104,10 +123,19 @@ fn counted(meters: &Meters) -> Flushes {
     (flushes(&meters.flushing), flushes(&meters.leaves))
 }
 
-/// The figures of commits that took so long each, and so many seconds together; so many calls asked for the flushes.
+/// The figures of commits that took so long each, and so many seconds together; so many calls asked
+/// for the flushes.
 fn sample(micros: &[f64], seconds: f64, calls: u64, (before, after): (Flushes, Flushes)) -> Sample {
     let (p50_us, p99_us) = latency_quantiles(micros);
     let since = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
     let (flushes, leaf_flushes) = (since(before.0, after.0), since(before.1, after.1));
-    Sample { commits: micros.len() as u64, seconds, p50_us, p99_us, flushes, leaf_flushes, calls }
+    Sample {
+        commits: micros.len() as u64,
+        seconds,
+        p50_us,
+        p99_us,
+        flushes,
+        leaf_flushes,
+        calls,
+    }
 }

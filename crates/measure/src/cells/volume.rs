@@ -36,8 +36,12 @@ pub fn version(maker: MakerProgram) -> Result<String, String> {
         MakerProgram::MkfsBtrfs => "--version",
         MakerProgram::Losetup | MakerProgram::Mount => return Ok(String::new()),
     };
-    let printed = maker.run(&[word.to_owned()]).map_err(|miss| miss.to_string())?;
-    Ok(crate::text::safe(printed.lines().next().unwrap_or_default().trim().as_bytes()))
+    let printed = maker
+        .run(&[word.to_owned()])
+        .map_err(|miss| miss.to_string())?;
+    Ok(crate::text::safe(
+        printed.lines().next().unwrap_or_default().trim().as_bytes(),
+    ))
 }
 
 /// A mounted candidate. It is unmounted when it is dropped.
@@ -49,21 +53,39 @@ pub struct Mounted<'a> {
 
 impl<'a> Mounted<'a> {
     /// Makes the candidate anew on the extent and mounts it; the error is a sentence.
-    pub fn make(candidate: &CandidateRecord, extent: &CellExtent, place: &'a Path) -> Result<Self, String> {
+    pub fn make(
+        candidate: &CandidateRecord,
+        extent: &CellExtent,
+        place: &'a Path,
+    ) -> Result<Self, String> {
         let filesystem = candidate.candidate.filesystem();
         let maker = maker(filesystem).ok_or_else(|| format!("trials do not make {filesystem}"))?;
-        extent.make(filesystem, maker, candidate.mkfs.get(1..).unwrap_or_default())?;
+        extent.make(
+            filesystem,
+            maker,
+            candidate.mkfs.get(1..).unwrap_or_default(),
+        )?;
         let (flags, data) = flags(&candidate.mount);
         let device = extent.mountable()?;
-        mount(Some(device.as_str()), place, Some(filesystem.word()), flags, Some(data.as_str()))
-            .map_err(|e| format!("cannot mount {}: {e}", candidate.candidate.word()))?;
-        let mounted = Self { place, log: place.join(LOG) };
+        mount(
+            Some(device.as_str()),
+            place,
+            Some(filesystem.word()),
+            flags,
+            Some(data.as_str()),
+        )
+        .map_err(|e| format!("cannot mount {}: {e}", candidate.candidate.word()))?;
+        let mounted = Self {
+            place,
+            log: place.join(LOG),
+        };
         mounted.prepare(candidate.candidate.is_nocow())?;
         Ok(mounted)
     }
 
     fn prepare(&self, nocow: bool) -> Result<(), String> {
-        rustix::fs::mkdir(&self.log, Mode::RWXU).map_err(|e| format!("cannot make a directory: {e}"))?;
+        rustix::fs::mkdir(&self.log, Mode::RWXU)
+            .map_err(|e| format!("cannot make a directory: {e}"))?;
         if nocow {
             let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let set = rustix::fs::open(&self.log, directory, Mode::empty())
@@ -73,11 +95,14 @@ impl<'a> Mounted<'a> {
         Ok(())
     }
 
-    /// Makes durable what mkfs and mount left to do, on this file system alone; the error is a sentence.
+    /// Makes durable what mkfs and mount left to do, on this file system alone; the error is a
+    /// sentence.
     pub fn sync(&self) -> Result<(), String> {
         let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = rustix::fs::open(&self.log, directory, Mode::empty());
-        opened.and_then(rustix::fs::syncfs).map_err(|e| format!("cannot sync: {e}"))
+        opened
+            .and_then(rustix::fs::syncfs)
+            .map_err(|e| format!("cannot sync: {e}"))
     }
 
     /// Unmounts it; the error is a sentence.
@@ -94,13 +119,15 @@ impl Drop for Mounted<'_> {
     }
 }
 
-/// Unmounts a place. What a process had in flight when it was killed, such as a ring of io_uring, the kernel ends a moment
-/// after the process.
+/// Unmounts a place. What a process had in flight when it was killed, such as a ring of io_uring,
+/// the kernel ends a moment after the process.
 fn unmount(place: &Path) -> Result<(), Errno> {
     let begun = Instant::now();
     loop {
         match umount2(place, MntFlags::UMOUNT_NOFOLLOW) {
-            Err(Errno::EBUSY) if begun.elapsed() < ENDING => std::thread::sleep(Duration::from_millis(10)),
+            Err(Errno::EBUSY) if begun.elapsed() < ENDING => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
             done => return done,
         }
     }
@@ -122,7 +149,10 @@ fn flags(options: &str) -> (MsFlags, String) {
     // No program and no device file of a candidate is ever used.
     let mut flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let mut data = Vec::new();
-    for word in options.split(',').filter(|word| !word.is_empty() && !IMPLIED.contains(word)) {
+    for word in options
+        .split(',')
+        .filter(|word| !word.is_empty() && !IMPLIED.contains(word))
+    {
         match FLAGS.iter().find(|(name, _)| *name == word) {
             Some((_, flag)) => flags |= *flag,
             None => data.push(word),

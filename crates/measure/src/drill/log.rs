@@ -1,8 +1,8 @@
-//! The two logs of a drill, line by line: the acknowledgements, kept by the listening machine, and the pages found when
-//! the power was back.
+//! The two logs of a drill, line by line: the acknowledgements, kept by the listening machine, and
+//! the pages found when the power was back.
 //!
-//! Other lines are skipped, because a console or a terminal shows other text too. A last line without its newline does
-//! not count, because `ack 12` may be the beginning of `ack 1234`.
+//! Other lines are skipped, because a console or a terminal shows other text too. A last line
+//! without its newline does not count, because `ack 12` may be the beginning of `ack 1234`.
 
 use std::fmt;
 
@@ -32,7 +32,13 @@ pub const STOPPED: &str = "stopped";
 
 impl fmt::Display for Head {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { run, method, segments, when, directory } = self;
+        let Self {
+            run,
+            method,
+            segments,
+            when,
+            directory,
+        } = self;
         write!(
             f,
             "{MARK} run={run:016x} method={method} segments={segments} when={when} directory={directory}"
@@ -47,7 +53,10 @@ impl Head {
         // The directory comes last, for it may have spaces.
         let (words, directory) = words.split_once(" directory=")?;
         let value = |key: &str| {
-            words.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('=')).map(str::to_owned)
+            words
+                .split(' ')
+                .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+                .map(str::to_owned)
         };
         Some(Self {
             run: u64::from_str_radix(&value("run")?, 16).ok()?,
@@ -79,7 +88,10 @@ pub fn acknowledged(text: &str) -> Result<Acknowledged, String> {
     let mut found: Option<Acknowledged> = None;
     for line in whole_lines(text) {
         if let Some(head) = Head::parse(line) {
-            if found.as_ref().is_some_and(|found| found.head.run != head.run) {
+            if found
+                .as_ref()
+                .is_some_and(|found| found.head.run != head.run)
+            {
                 return Err("it holds two runs; give the log of one".to_owned());
             }
             found = Some(found.unwrap_or(Acknowledged {
@@ -140,16 +152,25 @@ pub fn survived(text: &str) -> Result<Survived, String> {
     let head = lines.find_map(Head::parse).ok_or_else(|| {
         format!("no line of it begins with `{MARK}`; it is what `walwise drill read` printed")
     })?;
-    let (mut boot, mut stack, mut pages) = (String::new(), StackFingerprint::default(), Ranges::new());
+    let (mut boot, mut stack, mut pages) =
+        (String::new(), StackFingerprint::default(), Ranges::new());
     for line in lines {
         stack.take(line);
         if let Some(named) = line.strip_prefix(BOOT) {
             named.trim_end().clone_into(&mut boot);
         }
         if let Some(when) = line.strip_prefix("read ") {
-            return Ok(Survived { head, boot, stack, pages, when: when.trim_end().to_owned() });
+            return Ok(Survived {
+                head,
+                boot,
+                stack,
+                pages,
+                when: when.trim_end().to_owned(),
+            });
         }
-        let range = line.strip_prefix("survived ").and_then(|range| range.trim_end().split_once('-'));
+        let range = line
+            .strip_prefix("survived ")
+            .and_then(|range| range.trim_end().split_once('-'));
         if let Some((from, to)) = range {
             let (Ok(from), Ok(to)) = (from.parse(), to.parse()) else {
                 return Err(format!("`{line}` is no range of numbers"));
@@ -161,7 +182,9 @@ pub fn survived(text: &str) -> Result<Survived, String> {
 }
 
 fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
-    let whole = text.rfind('\n').map_or("", |end| text.get(..=end).unwrap_or_default());
+    let whole = text
+        .rfind('\n')
+        .map_or("", |end| text.get(..=end).unwrap_or_default());
     whole.lines()
 }
 
@@ -194,15 +217,27 @@ mod tests {
     #[test]
     fn which_boot_it_was_and_how_it_ended_is_told() {
         let text = format!("{}\nboot 7a-b\nack 1\n", head());
-        assert_eq!(acknowledged(&text), Ok(Acknowledged { boot: "7a-b".to_owned(), ..log(1) }));
+        assert_eq!(
+            acknowledged(&text),
+            Ok(Acknowledged {
+                boot: "7a-b".to_owned(),
+                ..log(1)
+            })
+        );
         assert!(acknowledged(&(text + "stopped\n")).unwrap().stopped);
     }
 
     #[test]
     fn a_cut_line_acknowledges_nothing() {
-        let text = format!("login: \n{}\nack 1\nack 2\r\nkernel: noise\nack 34\nack 35", head());
+        let text = format!(
+            "login: \n{}\nack 1\nack 2\r\nkernel: noise\nack 34\nack 35",
+            head()
+        );
         assert_eq!(acknowledged(&text), Ok(log(34)));
-        assert_eq!(acknowledged(&format!("{}\n", head())).map(|found| found.last), Ok(0));
+        assert_eq!(
+            acknowledged(&format!("{}\n", head())).map(|found| found.last),
+            Ok(0)
+        );
         assert!(acknowledged("ack 1\n").is_err());
         let other = Head { run: 1, ..head() };
         assert!(acknowledged(&format!("{}\nack 5\n{other}\nack 7\n", head())).is_err());
@@ -213,10 +248,18 @@ mod tests {
         let mut stack = StackFingerprint::default();
         assert!(stack.take("stack device 1 device.model=A = B") && !stack.take("stack trace"));
         let when = "2026-01-02T04:00:00Z".to_owned();
-        let found =
-            Survived { head: head(), boot: "7a".to_owned(), stack, pages: vec![(3, 9), (11, 11)], when };
+        let found = Survived {
+            head: head(),
+            boot: "7a".to_owned(),
+            stack,
+            pages: vec![(3, 9), (11, 11)],
+            when,
+        };
         assert_eq!(survived(&found.to_string()), Ok(found.clone()));
-        assert!(survived(&format!("{}\nsurvived 1-2\n", head())).is_err(), "the end is missing");
+        assert!(
+            survived(&format!("{}\nsurvived 1-2\n", head())).is_err(),
+            "the end is missing"
+        );
         assert!(survived(&format!("{}\nsurvived 1-x\nread now\n", head())).is_err());
     }
 

@@ -44,7 +44,14 @@ pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<Drill
     }
     let newest = acknowledged.last;
     // The commit in progress at the power cut may have replaced the oldest one.
-    let under_way = survived.pages.iter().map(|(_, to)| *to).max().unwrap_or(0).max(newest).saturating_add(1);
+    let under_way = survived
+        .pages
+        .iter()
+        .map(|(_, to)| *to)
+        .max()
+        .unwrap_or(0)
+        .max(newest)
+        .saturating_add(1);
     let oldest = under_way.saturating_sub(PAGES) + 1;
     let mut lost = Ranges::new();
     let mut at = oldest;
@@ -62,7 +69,11 @@ pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<Drill
     if at <= newest {
         lost.push((at, newest));
     }
-    Ok(DrillResult { acknowledged: newest, examined: (newest + 1).saturating_sub(oldest), lost })
+    Ok(DrillResult {
+        acknowledged: newest,
+        examined: (newest + 1).saturating_sub(oldest),
+        lost,
+    })
 }
 
 #[cfg(test)]
@@ -87,7 +98,17 @@ mod tests {
             pages: pages.to_vec(),
             when: String::new(),
         };
-        compare(&Acknowledged { head, boot: "a".to_owned(), stack, last, stopped: false }, &survived).unwrap()
+        compare(
+            &Acknowledged {
+                head,
+                boot: "a".to_owned(),
+                stack,
+                last,
+                stopped: false,
+            },
+            &survived,
+        )
+        .unwrap()
     }
 
     #[test]
@@ -96,7 +117,14 @@ mod tests {
         assert_eq!(outcome(10, &[(1, 11)]).lost(), 0, "one more was under way");
         assert_eq!(outcome(10, &[(1, 7), (9, 10)]).lost, [(8, 8)]);
         assert_eq!(outcome(10, &[]).lost, [(1, 10)]);
-        assert_eq!(outcome(0, &[]), DrillResult { acknowledged: 0, examined: 0, lost: Vec::new() });
+        assert_eq!(
+            outcome(0, &[]),
+            DrillResult {
+                acknowledged: 0,
+                examined: 0,
+                lost: Vec::new()
+            }
+        );
     }
 
     #[test]
@@ -106,7 +134,11 @@ mod tests {
         assert_eq!((whole.examined, whole.lost()), (2047, 0));
         assert_eq!(outcome(5000, &[(2954, 4998)]).lost, [(4999, 5000)]);
         let old = outcome(5000, &[(1, 2048)]);
-        assert_eq!((old.examined, old.lost()), (2047, 2047), "nothing after the first round arrived");
+        assert_eq!(
+            (old.examined, old.lost()),
+            (2047, 2047),
+            "nothing after the first round arrived"
+        );
         assert_eq!(
             outcome(5000, &[(2956, 5002)]).lost(),
             0,
@@ -131,8 +163,13 @@ mod tests {
             pages: Vec::new(),
             when: String::new(),
         };
-        let acknowledged =
-            Acknowledged { head: head(1), boot: "a".to_owned(), stack, last: 3, stopped: false };
+        let acknowledged = Acknowledged {
+            head: head(1),
+            boot: "a".to_owned(),
+            stack,
+            last: 3,
+            stopped: false,
+        };
         assert!(compare(&acknowledged, &survived).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! The record of drills: every compared cut of one stack, so that twenty weigh more than one.
 //!
-//! The command reads and writes the file. A cut with a loss stays in it for good. After the cause is mended the stack
-//! is another one, which needs a new record.
+//! The command reads and writes the file. A cut with a loss stays in it for good. After the cause
+//! is mended the stack is another one, which needs a new record.
 
 use serde::{Deserialize, Serialize};
 
@@ -41,13 +41,17 @@ impl Record {
     /// An empty record of a stack.
     pub fn new(stack: &StackFingerprint) -> Self {
         let stack = stack.to_string().lines().map(str::to_owned).collect();
-        Self { walwise_drills: FORMAT, stack, cuts: Vec::new() }
+        Self {
+            walwise_drills: FORMAT,
+            stack,
+            cuts: Vec::new(),
+        }
     }
 
     /// Parses the output of [`Self::render`]. The error is a sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let record: Self =
-            serde_json::from_str(text).map_err(|error| format!("it is no record of drills: {error}"))?;
+        let record: Self = serde_json::from_str(text)
+            .map_err(|error| format!("it is no record of drills: {error}"))?;
         if record.walwise_drills != FORMAT {
             return Err(format!(
                 "it is of format {}, and this walwise reads {FORMAT}",
@@ -88,7 +92,9 @@ impl Record {
             return Err("the logs do not say which devices are under the directory".to_owned());
         }
         if let Some(changed) = acks.stack.changed(&survived.stack) {
-            return Err(format!("what was read is not what was written to: {changed}"));
+            return Err(format!(
+                "what was read is not what was written to: {changed}"
+            ));
         }
         if let Some(changed) = self.stack().changed(&acks.stack) {
             return Err(format!(
@@ -115,20 +121,30 @@ impl Record {
         Ok(())
     }
 
-    /// Puts its statement about a target into the facts, if the target stands on the drilled stack; else the result
-    /// names the difference. `from` is the file, display-safe.
+    /// Puts its statement about a target into the facts, if the target stands on the drilled stack;
+    /// else the result names the difference. `from` is the file, display-safe.
     pub fn tell(&self, facts: &mut FactSet, target: &Subject, from: &str) -> Result<(), String> {
-        if let Some(changed) = self.stack().changed(&StackFingerprint::from_facts(facts, target)) {
+        if let Some(changed) = self
+            .stack()
+            .changed(&StackFingerprint::from_facts(facts, target))
+        {
             return Err(changed);
         }
         let sum = |count: fn(&Cut) -> u64| self.cuts.iter().map(count).fold(0, u64::saturating_add);
         let Some(last) = self.cuts.iter().map(|cut| day(&cut.read)).max() else {
             return Err("it holds no drill".to_owned());
         };
-        let source = || Source::Drill { file: from.to_owned() };
+        let source = || Source::Drill {
+            file: from.to_owned(),
+        };
         facts.know(target, &drill::ON, safe(last.as_bytes()), source());
         facts.know(target, &drill::CUTS, self.cuts.len() as u64, source());
-        facts.know(target, &drill::ACKNOWLEDGED, sum(|cut| cut.examined), source());
+        facts.know(
+            target,
+            &drill::ACKNOWLEDGED,
+            sum(|cut| cut.examined),
+            source(),
+        );
         facts.know(target, &drill::LOST, sum(|cut| cut.lost), source());
         Ok(())
     }
@@ -168,13 +184,34 @@ mod tests {
     }
 
     fn logs(facts: &FactSet, run: u64, last: u64, found: u64) -> (Acknowledged, Survived) {
-        let [method, segments, when] = ["fdatasync", "recycled", "2026-11-22T03:04:05Z"].map(str::to_owned);
-        let head = Head { run, method, segments, when: when.clone(), directory: "/data".to_owned() };
+        let [method, segments, when] =
+            ["fdatasync", "recycled", "2026-11-22T03:04:05Z"].map(str::to_owned);
+        let head = Head {
+            run,
+            method,
+            segments,
+            when: when.clone(),
+            directory: "/data".to_owned(),
+        };
         let stack = StackFingerprint::from_facts(facts, &data());
         let [before, after] = ["before", "after"].map(str::to_owned);
-        let acks =
-            Acknowledged { head: head.clone(), boot: before, stack: stack.clone(), last, stopped: false };
-        (acks, Survived { head, boot: after, stack, pages: vec![(1, found)], when })
+        let acks = Acknowledged {
+            head: head.clone(),
+            boot: before,
+            stack: stack.clone(),
+            last,
+            stopped: false,
+        };
+        (
+            acks,
+            Survived {
+                head,
+                boot: after,
+                stack,
+                pages: vec![(1, found)],
+                when,
+            },
+        )
     }
 
     fn add(record: &mut Record, (acks, survived): &(Acknowledged, Survived)) -> Result<(), String> {
@@ -186,15 +223,27 @@ mod tests {
         let here = machine("sda");
         let mut record = Record::new(&StackFingerprint::from_facts(&here, &data()));
         assert_eq!(add(&mut record, &logs(&here, 1, 100, 100)), Ok(()));
-        assert_eq!(add(&mut record, &logs(&machine("sdb"), 2, 50, 47)), Ok(()), "names are the kernel's");
+        assert_eq!(
+            add(&mut record, &logs(&machine("sdb"), 2, 50, 47)),
+            Ok(()),
+            "names are the kernel's"
+        );
         let refused = |record: &mut Record, logs| add(record, &logs).unwrap_err();
         assert!(refused(&mut record, logs(&here, 2, 9, 9)).contains("in the record already"));
         assert!(refused(&mut record, logs(&here, 3, 0, 1)).contains("nothing was acknowledged"));
-        let newer =
-            with(machine("sda"), &device::FIRMWARE, Reading::known("1.3".to_owned(), Source::file("/sys")));
-        assert!(refused(&mut record, logs(&newer, 3, 9, 9)).contains("device.firmware was 1.2 and is 1.3"));
+        let newer = with(
+            machine("sda"),
+            &device::FIRMWARE,
+            Reading::known("1.3".to_owned(), Source::file("/sys")),
+        );
+        assert!(
+            refused(&mut record, logs(&newer, 3, 9, 9))
+                .contains("device.firmware was 1.2 and is 1.3")
+        );
         let bare = logs(&FactSet::default(), 3, 9, 9);
-        assert!(refused(&mut record, bare).contains("do not say which devices are under the directory"));
+        assert!(
+            refused(&mut record, bare).contains("do not say which devices are under the directory")
+        );
         let record = Record::parse(&record.render()).unwrap();
 
         let mut told = machine("sdc");
@@ -202,13 +251,23 @@ mod tests {
         assert_eq!(told.value(&data(), &drill::CUTS), Some(2));
         assert_eq!(told.value(&data(), &drill::ACKNOWLEDGED), Some(150));
         assert_eq!(told.value(&data(), &drill::LOST), Some(3));
-        assert_eq!(told.value(&data(), &drill::ON).as_deref(), Some("2026-11-22"));
-        assert!(told.rows_of(&data()).all(|row| !row.reading.source().unwrap().is_evidence()));
+        assert_eq!(
+            told.value(&data(), &drill::ON).as_deref(),
+            Some("2026-11-22")
+        );
+        assert!(
+            told.rows_of(&data())
+                .all(|row| !row.reading.source().unwrap().is_evidence())
+        );
 
         for other in [
             newer,
             with(machine("sda"), &device::SERIAL, Reading::not_collected()),
-            with(machine("sda"), &device::SERIAL, Reading::known("S1".to_owned(), Source::Assumed)),
+            with(
+                machine("sda"),
+                &device::SERIAL,
+                Reading::known("S1".to_owned(), Source::Assumed),
+            ),
         ] {
             let mut other = other;
             assert!(record.tell(&mut other, &data(), "d.json").is_err());
@@ -221,9 +280,18 @@ mod tests {
         let here = machine("sda");
         let (acks, survived) = logs(&here, 1, 100, 100);
         let mut record = Record::new(&StackFingerprint::from_facts(&here, &data()));
-        let same = Survived { boot: acks.boot.clone(), ..survived.clone() };
-        let unread = Survived { boot: String::new(), ..survived.clone() };
-        let stopped = Acknowledged { stopped: true, ..acks.clone() };
+        let same = Survived {
+            boot: acks.boot.clone(),
+            ..survived.clone()
+        };
+        let unread = Survived {
+            boot: String::new(),
+            ..survived.clone()
+        };
+        let stopped = Acknowledged {
+            stopped: true,
+            ..acks.clone()
+        };
         for (acks, survived) in [(&acks, &same), (&acks, &unread), (&stopped, &survived)] {
             assert!(add(&mut record, &(acks.clone(), survived.clone())).is_err());
         }
@@ -233,10 +301,19 @@ mod tests {
 
     #[test]
     fn what_is_no_record_is_refused() {
-        for text in ["", "{}", "[]", r#"{"walwise_drills":2,"stack":[],"cuts":[]}"#] {
+        for text in [
+            "",
+            "{}",
+            "[]",
+            r#"{"walwise_drills":2,"stack":[],"cuts":[]}"#,
+        ] {
             assert!(Record::parse(text).is_err(), "{text}");
         }
         let empty = Record::parse(r#"{"walwise_drills":1,"stack":[],"cuts":[]}"#).unwrap();
-        assert!(empty.tell(&mut FactSet::default(), &data(), "d.json").is_err());
+        assert!(
+            empty
+                .tell(&mut FactSet::default(), &data(), "d.json")
+                .is_err()
+        );
     }
 }

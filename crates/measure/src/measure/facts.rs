@@ -17,10 +17,17 @@ pub enum WalFlushMethod {
     Unknown,
 }
 
-/// Puts the `probe.*` facts of a target. Facts about the method in force are unknown where that method is unknown or
-/// was not measured.
-pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod, facts: &mut FactSet) {
-    let source = || Source::Probe { id: "commit".to_owned() };
+/// Puts the `probe.*` facts of a target. Facts about the method in force are unknown where that
+/// method is unknown or was not measured.
+pub fn to_facts(
+    found: &Measurement,
+    target: &Subject,
+    in_force: WalFlushMethod,
+    facts: &mut FactSet,
+) {
+    let source = || Source::Probe {
+        id: "commit".to_owned(),
+    };
     let known = |value| Reading::known(value, source());
     let missing = |what: &str| Reading::unknown(Why::Absent, what);
     let default = found.default_method();
@@ -46,7 +53,11 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod,
         let half = (us / 2.0).round() as u64;
         half
     };
-    facts.put(target, &probe::COMMIT_DELAY_START, commit.clone().map(|us| half(&us)));
+    facts.put(
+        target,
+        &probe::COMMIT_DELAY_START,
+        commit.clone().map(|us| half(&us)),
+    );
     facts.put(target, &probe::COMMIT, commit);
 
     if let Some(method) = found.best.server_method().filter(|_| !found.log.is_redo()) {
@@ -63,10 +74,19 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod,
         }
         Err((why, detail)) => {
             facts.put(target, &probe::GAIN_PERCENT, Reading::unknown(why, detail));
-            facts.put(target, &probe::ADVISES_CHANGE, Reading::unknown(why, detail));
+            facts.put(
+                target,
+                &probe::ADVISES_CHANGE,
+                Reading::unknown(why, detail),
+            );
         }
     }
-    facts.know(target, &probe::OUTCOME, outcome(found, default).outcome(), source());
+    facts.know(
+        target,
+        &probe::OUTCOME,
+        outcome(found, default).outcome(),
+        source(),
+    );
 
     let counted = row(found, Method::Fdatasync).or_else(|| row(found, default));
     let flushes = counted.and_then(|r| r.flushes_per_commit);
@@ -82,14 +102,19 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod,
     };
     facts.put(target, &probe::FLUSHES_PER_COMMIT, flushes);
 
-    let rate = row(found, default).and_then(|r| r.back_to_back.as_ref()).map(|loops| 1e6 / loops.mean_us);
+    let rate = row(found, default)
+        .and_then(|r| r.back_to_back.as_ref())
+        .map(|loops| 1e6 / loops.mean_us);
     let rate = rate.map_or_else(|| missing("the probe measured no commit"), known);
     facts.put(target, &probe::COMMITS_PER_SECOND, rate);
 
     let both = row(found, Method::FdatasyncDirect).zip(row(found, Method::FloorDirect));
-    let cost = both.and_then(|(flushed, floor)| Some(flushed.back_to_back_us()? - floor.back_to_back_us()?));
-    let cost =
-        cost.map_or_else(|| Reading::unknown(Why::NotCollected, "the probe had no O_DIRECT rows"), known);
+    let cost = both
+        .and_then(|(flushed, floor)| Some(flushed.back_to_back_us()? - floor.back_to_back_us()?));
+    let cost = cost.map_or_else(
+        || Reading::unknown(Why::NotCollected, "the probe had no O_DIRECT rows"),
+        known,
+    );
     facts.put(target, &probe::FLUSH_COST, cost);
 
     let too_fast = found.caveats.iter().find(|c| c.id.is_of_speed());
@@ -107,12 +132,15 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod,
     facts.put(target, &probe::IMPLAUSIBLE_BECAUSE, because);
 }
 
-/// Lower bound of the gain of the best method over the one in force, in percent of the latter's time; 0 without a gain.
+/// Lower bound of the gain of the best method over the one in force, in percent of the latter's
+/// time; 0 without a gain.
 fn gain_over(found: &Measurement, in_force: Method) -> f64 {
     let slower = is_slower_with_two_pages(&found.methods, found.best, in_force);
     let comparison =
         compare(&found.methods, found.best, in_force).filter(|_| found.best != in_force && !slower);
-    comparison.filter(|found| found.settled.is_settled()).map_or(0.0, |found| found.gain_percent.low.max(0.0))
+    comparison
+        .filter(|found| found.settled.is_settled())
+        .map_or(0.0, |found| found.gain_percent.low.max(0.0))
 }
 
 /// The method in force as measured, or why it is unknown.
@@ -129,12 +157,20 @@ fn measured_in_force(
             let measured = found.methods.iter().find(is_it).map(|r| r.method);
             measured.ok_or((Why::Absent, "the wal_sync_method in force was not measured"))
         }
-        WalFlushMethod::Unknown => Err((Why::Ambiguous, "it is unknown which wal_sync_method is in force")),
+        WalFlushMethod::Unknown => Err((
+            Why::Ambiguous,
+            "it is unknown which wal_sync_method is in force",
+        )),
     }
 }
 
 fn known_bool(value: bool) -> Reading<bool> {
-    Reading::known(value, Source::Probe { id: "commit".to_owned() })
+    Reading::known(
+        value,
+        Source::Probe {
+            id: "commit".to_owned(),
+        },
+    )
 }
 
 fn missing_bool(what: &str) -> Reading<bool> {
@@ -142,11 +178,17 @@ fn missing_bool(what: &str) -> Reading<bool> {
 }
 
 fn rate_known(found: &Measurement) -> bool {
-    found.methods.iter().any(|r| r.method.is_durable() && r.back_to_back.is_some())
+    found
+        .methods
+        .iter()
+        .any(|r| r.method.is_durable() && r.back_to_back.is_some())
 }
 
 fn row(found: &Measurement, method: Method) -> Option<&MethodResult> {
-    found.methods.iter().find(|r| r.pages == 1 && r.method == method && r.is_measured())
+    found
+        .methods
+        .iter()
+        .find(|r| r.pages == 1 && r.method == method && r.is_measured())
 }
 
 #[cfg(test)]
@@ -155,82 +197,150 @@ mod tests {
     use crate::measure::{Cell, FlushCount, SampleContext, Samples, SpeedLimit, summarise};
 
     fn probed(samples: &Samples, current: WalFlushMethod) -> FactSet {
-        let seen =
-            SampleContext { speed_limit: Some(SpeedLimit::block_device()), ..SampleContext::default() };
+        let seen = SampleContext {
+            speed_limit: Some(SpeedLimit::block_device()),
+            ..SampleContext::default()
+        };
         let mut facts = FactSet::default();
-        to_facts(&summarise(samples, &seen), &Subject::target("/t"), current, &mut facts);
+        to_facts(
+            &summarise(samples, &seen),
+            &Subject::target("/t"),
+            current,
+            &mut facts,
+        );
         facts
     }
 
     fn cell(method: Method, pages: u32, us: f64) -> Cell {
-        Cell { rounds: vec![vec![us]; 20], ..Cell::new(method, pages, true) }
+        Cell {
+            rounds: vec![vec![us]; 20],
+            ..Cell::new(method, pages, true)
+        }
     }
 
     fn of(cells: Vec<Cell>) -> Samples {
-        let paced = cells.iter().filter(|cell| cell.as_server && cell.pages == 1).cloned().collect();
+        let paced = cells
+            .iter()
+            .filter(|cell| cell.as_server && cell.pages == 1)
+            .cloned()
+            .collect();
         Samples { cells, paced }
     }
 
     #[test]
     fn figures_become_facts() {
-        let counted = Some(FlushCount { flushes: 40, commits: 20 });
+        let counted = Some(FlushCount {
+            flushes: 40,
+            commits: 20,
+        });
         let facts = probed(
             &of(vec![
-                Cell { flushes: counted, ..cell(Method::Fdatasync, 1, 200.0) },
+                Cell {
+                    flushes: counted,
+                    ..cell(Method::Fdatasync, 1, 200.0)
+                },
                 cell(Method::Fdatasync, 2, 210.0),
                 cell(Method::OpenDatasync, 1, 100.0),
                 cell(Method::OpenDatasync, 2, 105.0),
-                Cell { as_server: false, ..cell(Method::FdatasyncDirect, 1, 190.0) },
-                Cell { as_server: false, ..cell(Method::FloorDirect, 1, 40.0) },
+                Cell {
+                    as_server: false,
+                    ..cell(Method::FdatasyncDirect, 1, 190.0)
+                },
+                Cell {
+                    as_server: false,
+                    ..cell(Method::FloorDirect, 1, 40.0)
+                },
             ]),
             WalFlushMethod::Is(WalSyncMethod::Fdatasync),
         );
         let target = Subject::target("/t");
-        let near = |key, value: f64| facts.value(&target, key).is_some_and(|v: f64| (v - value).abs() < 1e-6);
+        let near = |key, value: f64| {
+            facts
+                .value(&target, key)
+                .is_some_and(|v: f64| (v - value).abs() < 1e-6)
+        };
         assert!(near(&probe::COMMIT, 200.0));
         assert!(near(&probe::FLUSHES_PER_COMMIT, 2.0) && near(&probe::FLUSH_COST, 150.0));
         assert!(near(&probe::COMMITS_PER_SECOND, 5_000.0) && near(&probe::GAIN_PERCENT, 50.0));
         assert_eq!(facts.value(&target, &probe::COMMIT_DELAY_START), Some(100));
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(true));
-        assert_eq!(facts.value(&target, &probe::BEST_METHOD), Some(WalSyncMethod::OpenDatasync));
+        assert_eq!(
+            facts.value(&target, &probe::BEST_METHOD),
+            Some(WalSyncMethod::OpenDatasync)
+        );
         assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(true));
-        assert_eq!(facts.value(&target, &probe::OUTCOME), Some(probe::ProbeOutcome::Settled));
+        assert_eq!(
+            facts.value(&target, &probe::OUTCOME),
+            Some(probe::ProbeOutcome::Settled)
+        );
         assert_eq!(facts.value(&target, &probe::IMPLAUSIBLE), Some(false));
     }
 
     #[test]
     fn what_was_not_measured_is_unknown() {
-        let facts = probed(&of(vec![Cell::new(Method::Fdatasync, 1, true)]), WalFlushMethod::Default);
+        let facts = probed(
+            &of(vec![Cell::new(Method::Fdatasync, 1, true)]),
+            WalFlushMethod::Default,
+        );
         let target = Subject::target("/t");
-        for key in
-            [&probe::COMMIT, &probe::FLUSHES_PER_COMMIT, &probe::FLUSH_COST, &probe::COMMITS_PER_SECOND]
-        {
+        for key in [
+            &probe::COMMIT,
+            &probe::FLUSHES_PER_COMMIT,
+            &probe::FLUSH_COST,
+            &probe::COMMITS_PER_SECOND,
+        ] {
             assert!(!facts.get(&target, key).is_known(), "{}", key.name());
         }
         assert!(!facts.get(&target, &probe::IMPLAUSIBLE).is_known());
-        assert_eq!(facts.value(&target, &probe::OUTCOME), Some(probe::ProbeOutcome::NotSettled));
-        assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false), "there were no rounds");
+        assert_eq!(
+            facts.value(&target, &probe::OUTCOME),
+            Some(probe::ProbeOutcome::NotSettled)
+        );
+        assert_eq!(
+            facts.value(&target, &probe::TRUSTED),
+            Some(false),
+            "there were no rounds"
+        );
     }
 
     #[test]
     fn what_is_too_fast_is_no_figure_to_advise_from() {
         let cells = [(Method::Fdatasync, 200.0), (Method::OpenDatasync, 1.0)];
-        let cells = cells.iter().flat_map(|(method, us)| [cell(*method, 1, *us), cell(*method, 2, *us)]);
+        let cells = cells
+            .iter()
+            .flat_map(|(method, us)| [cell(*method, 1, *us), cell(*method, 2, *us)]);
         let facts = probed(&of(cells.collect()), WalFlushMethod::Default);
         let target = Subject::target("/t");
         // The comparison is settled, but its result is not that the default is best.
-        assert_eq!(facts.value(&target, &probe::OUTCOME), Some(probe::ProbeOutcome::Settled));
-        assert_eq!(facts.value(&target, &probe::BEST_METHOD), Some(WalSyncMethod::Fdatasync));
+        assert_eq!(
+            facts.value(&target, &probe::OUTCOME),
+            Some(probe::ProbeOutcome::Settled)
+        );
+        assert_eq!(
+            facts.value(&target, &probe::BEST_METHOD),
+            Some(WalSyncMethod::Fdatasync)
+        );
         assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(false));
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));
     }
 
-    /// Latency in force, gain and advice with this method in force beside fdatasync at 200 µs: paced, and back to back with
-    /// two pages.
-    fn with_in_force(method: Method, paced: f64, two_pages: f64) -> (Option<f64>, Option<f64>, Option<bool>) {
+    /// Latency in force, gain and advice with this method in force beside fdatasync at 200 µs:
+    /// paced, and back to back with two pages.
+    fn with_in_force(
+        method: Method,
+        paced: f64,
+        two_pages: f64,
+    ) -> (Option<f64>, Option<f64>, Option<bool>) {
         let of = |method, paced, two| [cell(method, 1, paced), cell(method, 2, two)];
-        let cells = [of(Method::Fdatasync, 200.0, 200.0), of(method, paced, two_pages)].concat();
-        let facts = probed(&self::of(cells), WalFlushMethod::Is(method.server_method().unwrap()));
+        let cells = [
+            of(Method::Fdatasync, 200.0, 200.0),
+            of(method, paced, two_pages),
+        ]
+        .concat();
+        let facts = probed(
+            &self::of(cells),
+            WalFlushMethod::Is(method.server_method().unwrap()),
+        );
         let target = Subject::target("/t");
         (
             facts.value(&target, &probe::COMMIT),
@@ -245,18 +355,32 @@ mod tests {
         for method in [Method::OpenDatasync, Method::Fsync] {
             assert_eq!(with_in_force(method, 400.0, 400.0), slower);
             let (_, gain, change) = with_in_force(method, 202.0, 400.0);
-            assert!(gain.is_some_and(|g| g < 5.0) && change == Some(false), "back to back only: {gain:?}");
+            assert!(
+                gain.is_some_and(|g| g < 5.0) && change == Some(false),
+                "back to back only: {gain:?}"
+            );
             let kept = with_in_force(method, 400.0, 100.0);
-            assert_eq!(kept, (Some(400.0), Some(0.0), Some(false)), "fdatasync is slower with two pages");
+            assert_eq!(
+                kept,
+                (Some(400.0), Some(0.0), Some(false)),
+                "fdatasync is slower with two pages"
+            );
         }
-        assert_eq!(with_in_force(Method::OpenDatasync, 100.0, 100.0), (Some(100.0), Some(0.0), Some(false)));
+        assert_eq!(
+            with_in_force(Method::OpenDatasync, 100.0, 100.0),
+            (Some(100.0), Some(0.0), Some(false))
+        );
     }
 
     /// Nothing is concluded relative to a method that is unknown or was not measured.
     #[test]
     fn nothing_is_told_over_a_method_that_is_not_known() {
-        for in_force in [WalFlushMethod::Unknown, WalFlushMethod::Is(WalSyncMethod::FsyncWritethrough)] {
-            let cells = [Method::Fdatasync, Method::OpenDatasync].map(|method| cell(method, 1, 200.0));
+        for in_force in [
+            WalFlushMethod::Unknown,
+            WalFlushMethod::Is(WalSyncMethod::FsyncWritethrough),
+        ] {
+            let cells =
+                [Method::Fdatasync, Method::OpenDatasync].map(|method| cell(method, 1, 200.0));
             let facts = probed(&of(cells.to_vec()), in_force);
             let target = Subject::target("/t");
             assert_eq!(facts.value(&target, &probe::COMMIT), None);

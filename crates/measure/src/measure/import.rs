@@ -1,11 +1,14 @@
-//! Figures measured elsewhere or at another time: `pg_test_fsync`'s text in its three dialects, and fio's JSON.
+//! Figures measured elsewhere or at another time: `pg_test_fsync`'s text in its three dialects, and
+//! fio's JSON.
 //!
-//! They are shown separately, never mixed with our own samples and never a reason to change a setting. One figure per
-//! method has no interval, and the tool opens files otherwise than the server does. The commonest remark is about
-//! unnoticed noise, such as two pages being faster than one.
+//! They are shown separately, never mixed with our own samples and never a reason to change a
+//! setting. One figure per method has no interval, and the tool opens files otherwise than the
+//! server does. The commonest remark is about unnoticed noise, such as two pages being faster than
+//! one.
 
 mod run {
-    //! One run of another tool, as it was read: its figures, what to bear in mind, and what follows.
+    //! One run of another tool, as it was read: its figures, what to bear in mind, and what
+    //! follows.
 
     use serde::Serialize;
 
@@ -34,7 +37,9 @@ mod run {
     impl Imported {
         /// The row of a group and name.
         pub fn row(&self, group: Group, name: &str) -> Option<&ImportedRow> {
-            self.rows.iter().find(|row| row.group == group && row.name == name)
+            self.rows
+                .iter()
+                .find(|row| row.group == group && row.name == name)
         }
     }
 
@@ -49,10 +54,12 @@ mod run {
         /// Operations per second; absent where there is no figure.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub per_second: Option<f64>,
-        /// How many of them were under way at a time, at most; absent where nothing says it for certain.
+        /// How many of them were under way at a time, at most; absent where nothing says it for
+        /// certain.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub at_a_time: Option<u64>,
-        /// Percentiles of one flush in microseconds, as `(percent, µs)`; none where the tool gives none.
+        /// Percentiles of one flush in microseconds, as `(percent, µs)`; none where the tool gives
+        /// none.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         pub percentiles_us: Vec<(f64, f64)>,
         /// Why there is no figure.
@@ -63,18 +70,28 @@ mod run {
     impl ImportedRow {
         /// A percentile of one flush, in microseconds.
         pub fn percentile_us(&self, percent: f64) -> Option<f64> {
-            self.percentiles_us.iter().find(|(of, _)| (of - percent).abs() < 1e-6).map(|(_, us)| *us)
+            self.percentiles_us
+                .iter()
+                .find(|(of, _)| (of - percent).abs() < 1e-6)
+                .map(|(_, us)| *us)
         }
 
-        /// The rate of a flush by itself, per second: with several at a time the rate says less than the latency.
+        /// The rate of a flush by itself, per second: with several at a time the rate says less
+        /// than the latency.
         pub fn of_one_per_second(&self) -> Option<f64> {
-            let by_latency = self.percentile_us(50.0).filter(|us| *us > 0.0).map(|us| 1e6 / us);
+            let by_latency = self
+                .percentile_us(50.0)
+                .filter(|us| *us > 0.0)
+                .map(|us| 1e6 / us);
             by_latency.or_else(|| Some(self.per_second? / self.at_a_time? as f64))
         }
     }
 
     /// Remarks on implausible rows of any tool: a flush without any cost has flushed nothing.
-    pub fn implausible(rows: &[ImportedRow], is_flushed: impl Fn(&ImportedRow) -> bool) -> Option<String> {
+    pub fn implausible(
+        rows: &[ImportedRow],
+        is_flushed: impl Fn(&ImportedRow) -> bool,
+    ) -> Option<String> {
         let flushed = rows.iter().filter(|row| is_flushed(row));
         let (row, rate) = flushed
             .filter_map(|row| Some((row, row.of_one_per_second()?)))
@@ -104,7 +121,10 @@ pub fn import(input: &[u8]) -> Result<Vec<Imported>, String> {
     }
     let runs = pg_test_fsync::read(&String::from_utf8_lossy(input))?;
     if runs.is_empty() {
-        return Err("neither the text of pg_test_fsync nor the JSON of fio (--output-format=json)".to_owned());
+        return Err(
+            "neither the text of pg_test_fsync nor the JSON of fio (--output-format=json)"
+                .to_owned(),
+        );
     }
     Ok(runs)
 }
@@ -118,7 +138,11 @@ pub fn table(run: &Imported) -> Vec<String> {
             lines.push(format!("  {}", row.group.words()));
             last = Some(row.group);
         }
-        lines.push(format!("    {:<32} {}", row.name, figures(row)).trim_end().to_owned());
+        lines.push(
+            format!("    {:<32} {}", row.name, figures(row))
+                .trim_end()
+                .to_owned(),
+        );
     }
     lines.extend(run.remarks.iter().map(|remark| format!("  note: {remark}")));
     lines.push(format!("  {}", run.sentence));
@@ -126,7 +150,9 @@ pub fn table(run: &Imported) -> Vec<String> {
 }
 
 fn figures(row: &ImportedRow) -> String {
-    let Some(rate) = row.per_second else { return row.missing.clone().unwrap_or_default() };
+    let Some(rate) = row.per_second else {
+        return row.missing.clone().unwrap_or_default();
+    };
     let mut words = format!("{:>9}/s", text::rounded(rate));
     match row.group {
         // With several at a time, or with pauses, the inverse of the rate is no time.
@@ -137,7 +163,11 @@ fn figures(row: &ImportedRow) -> String {
             }
             None => words += "  how many at a time is not said",
         },
-        Group::OneWrite | Group::TwoWrites | Group::Sizes | Group::OtherDescriptor | Group::NotSynced => {
+        Group::OneWrite
+        | Group::TwoWrites
+        | Group::Sizes
+        | Group::OtherDescriptor
+        | Group::NotSynced => {
             if rate > 0.0 {
                 let _ = write!(words, "  {:>9} each", text::micros(1e6 / rate));
             }
@@ -158,7 +188,8 @@ fn figures(row: &ImportedRow) -> String {
 
 #[cfg(test)]
 mod tests {
-    //! Published tables reproduce their authors' conclusions, and the anomalies that they overlooked are remarked.
+    //! Published tables reproduce their authors' conclusions, and the anomalies that they
+    //! overlooked are remarked.
 
     use proptest::prelude::*;
 
@@ -180,13 +211,17 @@ mod tests {
     }
 
     fn remarks(run: &Imported, word: &str) -> Vec<String> {
-        run.remarks.iter().filter(|remark| remark.contains(word)).cloned().collect()
+        run.remarks
+            .iter()
+            .filter(|remark| remark.contains(word))
+            .cloned()
+            .collect()
     }
 
     #[test]
     fn the_blog_of_2015_says_what_its_author_concluded() {
-        let [ext4, default, tuned] =
-            ["ext4", "btrfs-default", "btrfs-tuned"].map(|name| only(&format!("pg-9.5-{name}.txt")));
+        let [ext4, default, tuned] = ["ext4", "btrfs-default", "btrfs-tuned"]
+            .map(|name| only(&format!("pg-9.5-{name}.txt")));
         let fdatasync = |run| rate(run, Group::OneWrite, "fdatasync");
         assert!(
             (fdatasync(&ext4) / fdatasync(&tuned) - 2.86).abs() < 0.01,
@@ -194,18 +229,32 @@ mod tests {
         );
         assert!((fdatasync(&ext4) / fdatasync(&default) - 11.64).abs() < 0.01);
         for run in [&ext4, &default, &tuned] {
-            assert_eq!((run.rows.len(), run.budget.as_str()), (18, "5 seconds per test"));
-            assert!(run.sentence.ends_with("; nothing in it argues for another method."), "{}", run.sentence);
+            assert_eq!(
+                (run.rows.len(), run.budget.as_str()),
+                (18, "5 seconds per test")
+            );
+            assert!(
+                run.sentence
+                    .ends_with("; nothing in it argues for another method."),
+                "{}",
+                run.sentence
+            );
         }
         // The author did not notice that btrfs wrote two pages faster than one.
-        assert_eq!(remarks(&default, "two writes with").len(), 1, "{:?}", default.remarks);
+        assert_eq!(
+            remarks(&default, "two writes with").len(),
+            1,
+            "{:?}",
+            default.remarks
+        );
         assert!(
             default.remarks[0].contains("fsync were faster (519/s) than one (385/s)"),
             "{:?}",
             default.remarks
         );
         assert!(
-            remarks(&ext4, "two writes with").is_empty() && remarks(&tuned, "two writes with").is_empty()
+            remarks(&ext4, "two writes with").is_empty()
+                && remarks(&tuned, "two writes with").is_empty()
         );
     }
 
@@ -216,33 +265,67 @@ mod tests {
         assert!((rate(&disk, Group::OneWrite, "fdatasync") - 159.689).abs() < 1e-9);
         assert!((rate(&disk, Group::Sizes, "1kB open_sync writes") - 10.13).abs() < 1e-9);
         assert!((rate(&disk, Group::NotSynced, "write") - 170_386.778).abs() < 1e-9);
-        assert!(remarks(&disk, "more than any disk").is_empty(), "unflushed writes may be fast");
-        let missing = |name| memory.row(Group::OneWrite, name).unwrap().missing.as_deref();
+        assert!(
+            remarks(&disk, "more than any disk").is_empty(),
+            "unflushed writes may be fast"
+        );
+        let missing = |name| {
+            memory
+                .row(Group::OneWrite, name)
+                .unwrap()
+                .missing
+                .as_deref()
+        };
         assert_eq!(missing("open_datasync"), Some("not in this build"));
         assert_eq!(missing("open_sync"), Some("O_DIRECT was refused"));
-        assert_eq!(remarks(&memory, "more than any disk can do").len(), 1, "{:?}", memory.remarks);
+        assert_eq!(
+            remarks(&memory, "more than any disk can do").len(),
+            1,
+            "{:?}",
+            memory.remarks
+        );
     }
 
     #[test]
     fn the_present_dialect_and_several_runs_in_one_text() {
         let run = only("pg-15.txt");
-        assert_eq!((run.budget.as_str(), run.rows.len()), ("1 second per test", 18));
+        assert_eq!(
+            (run.budget.as_str(), run.rows.len()),
+            ("1 second per test", 18)
+        );
         assert!((rate(&run, Group::Sizes, "16 * 1kB open_sync writes")) > 0.0);
         let text = ["pg-15.txt", "pg-2011-tmpfs.txt"].map(|name| {
-            std::fs::read_to_string(format!("{}/../../tests/imports/{name}", env!("CARGO_MANIFEST_DIR")))
-                .unwrap()
+            std::fs::read_to_string(format!(
+                "{}/../../tests/imports/{name}",
+                env!("CARGO_MANIFEST_DIR")
+            ))
+            .unwrap()
         });
-        let page = format!("[root@db ~]# pg_test_fsync\r\n{}\nand then\n{}", text[0], text[1]);
+        let page = format!(
+            "[root@db ~]# pg_test_fsync\r\n{}\nand then\n{}",
+            text[0], text[1]
+        );
         assert_eq!(import(page.as_bytes()).unwrap().len(), 2);
         // It stopped where a disk of 4 kB sectors refuses smaller writes.
         let cut = text[0].split("2kB open_sync").next().unwrap();
-        assert_eq!(remarks(&import(cut.as_bytes()).unwrap()[0], "ended before its last section").len(), 1);
+        assert_eq!(
+            remarks(
+                &import(cut.as_bytes()).unwrap()[0],
+                "ended before its last section"
+            )
+            .len(),
+            1
+        );
     }
 
     #[test]
     fn a_text_in_another_language_says_what_to_do() {
         let german = "1 Sekunde pro Test\nO_DIRECT wird von dieser Plattform für open_datasync und open_sync unterstützt.\n";
-        assert!(import(german.as_bytes()).unwrap_err().ends_with("run LC_ALL=C pg_test_fsync"));
+        assert!(
+            import(german.as_bytes())
+                .unwrap_err()
+                .ends_with("run LC_ALL=C pg_test_fsync")
+        );
         // A decimal sign could group digits, so a rate with a comma is no figure.
         let commas = "5 seconds per test\nCompare file sync methods using one 8kB write:\n  fdatasync  2,283 ops/sec\n  fsync 250.5 ops/sec\n";
         let run = import(commas.as_bytes()).unwrap().remove(0);
@@ -250,11 +333,12 @@ mod tests {
         assert!((rate(&run, Group::OneWrite, "fsync") - 250.5).abs() < 1e-9);
     }
 
-    /// Outputs of fio itself, with their meaning: the number of flushes at a time, whether they count as one session's, and
-    /// their rate.
+    /// Outputs of fio itself, with their meaning: the number of flushes at a time, whether they
+    /// count as one session's, and their rate.
     #[test]
     fn rate_and_latency_are_told_apart() {
-        /// A file, per row flushes per second and how many at a time, and whether there is a conclusion for one session.
+        /// A file, per row flushes per second and how many at a time, and whether there is a
+        /// conclusion for one session.
         type Expected = (&'static str, &'static [(f64, Option<u64>)], bool);
         let expected: [Expected; 15] = [
             ("libaio-depth-16", &[(3449.0, Some(16))], false),
@@ -263,7 +347,12 @@ mod tests {
             ("depth-of-a-synchronous-engine", &[(653.0, Some(1))], true),
             (
                 "four-jobs-apart",
-                &[(2256.0, Some(1)), (2557.0, Some(1)), (2558.0, Some(1)), (2613.0, Some(1))],
+                &[
+                    (2256.0, Some(1)),
+                    (2557.0, Some(1)),
+                    (2558.0, Some(1)),
+                    (2613.0, Some(1)),
+                ],
                 false,
             ),
             ("four-jobs-summed", &[(4410.0, Some(4))], false),
@@ -271,7 +360,11 @@ mod tests {
             ("two-sections-summed", &[(3171.0, None)], false),
             ("one-flushes-three-do-not-summed", &[(302.0, None)], false),
             ("two-at-once", &[(229.0, Some(1)), (408.0, Some(1))], false),
-            ("every-fourth-then-dsync-depth-8", &[(1283.0, Some(1)), (12550.0, Some(8))], true),
+            (
+                "every-fourth-then-dsync-depth-8",
+                &[(1283.0, Some(1)), (12550.0, Some(8))],
+                true,
+            ),
             ("reads-too", &[(1256.0, Some(1))], true),
             ("pauses", &[(129.0, Some(1))], true),
             ("ramp", &[(392.0, Some(1))], true),
@@ -279,8 +372,11 @@ mod tests {
         ];
         for (name, rows, is_of_one_session) in expected {
             let run = only(&format!("fio/{name}.json"));
-            let found: Vec<(f64, Option<u64>)> =
-                run.rows.iter().map(|row| (row.per_second.unwrap().round(), row.at_a_time)).collect();
+            let found: Vec<(f64, Option<u64>)> = run
+                .rows
+                .iter()
+                .map(|row| (row.per_second.unwrap().round(), row.at_a_time))
+                .collect();
             assert_eq!(found, rows, "{name}");
             assert_eq!(
                 run.sentence.contains("times per second there"),
@@ -289,11 +385,28 @@ mod tests {
                 run.sentence
             );
             let shown = table(&run).join("\n");
-            assert!(!shown.contains(" each"), "one over the rate is no time: {shown}");
-            assert!(remarks(&run, "more than any disk").is_empty(), "{name}: {:?}", run.remarks);
+            assert!(
+                !shown.contains(" each"),
+                "one over the rate is no time: {shown}"
+            );
+            assert!(
+                remarks(&run, "more than any disk").is_empty(),
+                "{name}: {:?}",
+                run.remarks
+            );
         }
-        assert_eq!(remarks(&only("fio/four-jobs-apart.json"), "4 jobs ran beside others").len(), 1);
-        assert_eq!(remarks(&only("fio/too-few-writes.json"), "flushed nothing").len(), 1);
+        assert_eq!(
+            remarks(
+                &only("fio/four-jobs-apart.json"),
+                "4 jobs ran beside others"
+            )
+            .len(),
+            1
+        );
+        assert_eq!(
+            remarks(&only("fio/too-few-writes.json"), "flushed nothing").len(),
+            1
+        );
     }
 
     #[test]
@@ -303,25 +416,46 @@ mod tests {
         assert_eq!((run.tool.as_str(), job.name.as_str()), ("fio-3.33", "wal"));
         assert!((job.per_second.unwrap() - 283.009_467).abs() < 1e-6);
         assert!(
-            job.percentiles_us.iter().any(|(percent, us)| (*percent - 99.0).abs() < 0.1 && *us > 1_000.0),
+            job.percentiles_us
+                .iter()
+                .any(|(percent, us)| (*percent - 99.0).abs() < 0.1 && *us > 1_000.0),
             "{job:?}"
         );
         let run = only("fio-dsync-and-dry.json");
-        assert_eq!(remarks(&run, "dry flushed nothing").len(), 1, "{:?}", run.remarks);
+        assert_eq!(
+            remarks(&run, "dry flushed nothing").len(),
+            1,
+            "{:?}",
+            run.remarks
+        );
         // Its groups were removed by shortening, so they may have run together.
-        assert!(run.sentence.starts_with("No job flushed alone"), "{}", run.sentence);
-        assert!(run.rows[0].percentiles_us.len() > 10, "with sync= the write is the flush");
+        assert!(
+            run.sentence.starts_with("No job flushed alone"),
+            "{}",
+            run.sentence
+        );
+        assert!(
+            run.rows[0].percentiles_us.len() > 10,
+            "with sync= the write is the flush"
+        );
     }
 
     #[test]
     fn other_texts_are_refused() {
-        for text in ["", "hello", "{}", "{\"fio version\": \"fio-3\"}", "5 seconds per test\n"] {
+        for text in [
+            "",
+            "hello",
+            "{}",
+            "{\"fio version\": \"fio-3\"}",
+            "5 seconds per test\n",
+        ] {
             assert!(import(text.as_bytes()).is_err(), "{text}");
         }
     }
 
     proptest! {
-        /// Arbitrary contents of a file damage at most their own rows, and the output is display-safe.
+        /// Arbitrary contents of a file damage at most their own rows, and the output is
+        /// display-safe.
         #[test]
         fn any_text_does_no_harm(noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0..2_000usize) {
             for name in ["pg-15.txt", "fio-fdatasync.json"] {

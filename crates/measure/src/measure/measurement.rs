@@ -1,4 +1,5 @@
-//! The result of a probe, as every output shows it. Times are microseconds per commit unless the name says otherwise.
+//! The result of a probe, as every output shows it. Times are microseconds per commit unless the
+//! name says otherwise.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,18 +15,22 @@ use crate::facts::{Choice, choice};
 pub struct MethodResult {
     /// The method.
     pub method: Method,
-    /// Pages of the log written at once per commit; they have 8 kB unless the measurement names another log.
+    /// Pages of the log written at once per commit; they have 8 kB unless the measurement names
+    /// another log.
     pub pages: u32,
-    /// Whether a server would do it like that; false for the rows that only compare with `pg_test_fsync`.
+    /// Whether a server would do it like that; false for the rows that only compare with
+    /// `pg_test_fsync`.
     pub as_server: bool,
-    /// Commits as a server makes them, one every 10 ms: what headlines, answers and advice use. Absent for rows that only
-    /// compare, and where there was no time for one.
+    /// Commits as a server makes them, one every 10 ms: what headlines, answers and advice use.
+    /// Absent for rows that only compare, and where there was no time for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paced: Option<Latencies>,
-    /// Commits in an unbroken loop, which understates fsync and open_sync; absent where none was made.
+    /// Commits in an unbroken loop, which understates fsync and open_sync; absent where none was
+    /// made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back_to_back: Option<Latencies>,
-    /// Flushes the disks counted per commit; absent where they do not count or the write used forced unit access.
+    /// Flushes the disks counted per commit; absent where they do not count or the write used
+    /// forced unit access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes_per_commit: Option<f64>,
     /// Why it could not be measured, such as O_DIRECT being refused.
@@ -47,10 +52,11 @@ pub struct Latencies {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
     pub max_us: f64,
-    /// Times in ascending order, at equal steps of the share of commits done within them: of n, the k-th is the quantile k/n. At
-    /// most 64.
+    /// Times in ascending order, at equal steps of the share of commits done within them: of n, the
+    /// k-th is the quantile k/n. At most 64.
     pub quantiles_us: Vec<f64>,
-    /// Medians of consecutive commits, in order: of each round back to back, of at most 100 runs of paced commits.
+    /// Medians of consecutive commits, in order: of each round back to back, of at most 100 runs of
+    /// paced commits.
     pub rounds_us: Vec<f64>,
     /// Every commit of every round, when asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -83,7 +89,8 @@ pub struct Caveat {
     pub says: String,
     /// Whether it forbids advising a change of method.
     pub refuses_advice: bool,
-    /// The rounds in which it was seen, from 1, ascending; left out where it is about no round in particular.
+    /// The rounds in which it was seen, from 1, ascending; left out where it is about no round in
+    /// particular.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<u32>,
 }
@@ -109,7 +116,8 @@ pub struct Measurement {
     pub methods: Vec<MethodResult>,
     /// Each valid method against the default.
     pub comparisons: Vec<Comparison>,
-    /// The method to use by this measurement alone: the default unless another is better beyond noise.
+    /// The method to use by this measurement alone: the default unless another is better beyond
+    /// noise.
     pub best: Method,
     /// Whether it was cancelled before its end; what was measured is kept.
     pub cancelled: bool,
@@ -213,7 +221,9 @@ impl MethodResult {
 
     /// The median of back-to-back commits, in microseconds.
     pub fn back_to_back_us(&self) -> Option<f64> {
-        self.back_to_back.as_ref().map(|loops| loops.median_us.value)
+        self.back_to_back
+            .as_ref()
+            .map(|loops| loops.median_us.value)
     }
 
     /// Whether any commit was measured.
@@ -230,20 +240,27 @@ impl Measurement {
 
     /// The rows of the server's methods that were measured, for commits of one page.
     pub fn of_server(&self) -> impl Iterator<Item = &MethodResult> {
-        self.methods.iter().filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
+        self.methods
+            .iter()
+            .filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
     }
 
     /// The same with those that failed.
     pub fn tried_of_server(&self) -> impl Iterator<Item = &MethodResult> {
         let is_told = |row: &&MethodResult| row.is_measured() || row.error.is_some();
-        self.methods.iter().filter(|row| row.as_server && row.pages == 1).filter(is_told)
+        self.methods
+            .iter()
+            .filter(|row| row.as_server && row.pages == 1)
+            .filter(is_told)
     }
 
     /// The method that others are compared with: the server's first that could be measured.
     pub fn default_method(&self) -> Method {
         let of_server = || self.methods.iter().filter(|row| row.as_server);
         let measured = of_server().find(|row| row.error.is_none());
-        measured.or_else(|| of_server().next()).map_or(Method::Fdatasync, |row| row.method)
+        measured
+            .or_else(|| of_server().next())
+            .map_or(Method::Fdatasync, |row| row.method)
     }
 
     /// Whether the server does it like this row now; `wal` is its method where the log is a WAL.
@@ -259,7 +276,10 @@ impl Measurement {
     pub fn main_row(&self, wal: Option<WalSyncMethod>) -> Option<&MethodResult> {
         let rows = || self.of_server();
         let best = || rows().find(|row| row.method == self.best);
-        rows().find(|row| self.is_in_force(row, wal)).or_else(best).or_else(|| rows().next())
+        rows()
+            .find(|row| self.is_in_force(row, wal))
+            .or_else(best)
+            .or_else(|| rows().next())
     }
 
     /// Whether anything was measured to the end of a round.

@@ -1,5 +1,5 @@
-//! The ways to make a WAL write durable that are measured, one row each: what each of them does. What a probe found of
-//! them is in [`super::measurement`].
+//! The ways to make a WAL write durable that are measured, one row each: what each of them does.
+//! What a probe found of them is in [`super::measurement`].
 
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,8 @@ pub enum Occasion {
 struct MethodProperties {
     /// The server's name for it where it has one, else a name of ours.
     name: &'static str,
-    /// The value of the server's setting that does it, whether or not with `O_DIRECT`; `None` for what no server does.
+    /// The value of the server's setting that does it, whether or not with `O_DIRECT`; `None` for
+    /// what no server does.
     server: Option<WalSyncMethod>,
     open: OpenMode,
     /// Whether it bypasses the page cache.
@@ -113,8 +114,8 @@ methods! {
         call: SyncCall::Not,
         beside: Occasion::ServerOnly,
     }
-    /// pwrite to a file opened O_DSYNC and O_DIRECT: what `pg_test_fsync` calls open_datasync; no server of today does it
-    /// by default.
+    /// pwrite to a file opened O_DSYNC and O_DIRECT: what `pg_test_fsync` calls open_datasync; no
+    /// server of today does it by default.
     OpenDatasyncDirect {
         name: "open_datasync (O_DIRECT)",
         server: Some(WalSyncMethod::OpenDatasync),
@@ -132,7 +133,8 @@ methods! {
         call: SyncCall::Not,
         beside: Occasion::AllRows,
     }
-    /// pwrite to a file opened O_DIRECT, then fdatasync: what the flush itself costs, above [`Method::FloorDirect`].
+    /// pwrite to a file opened O_DIRECT, then fdatasync: what the flush itself costs, above
+    /// [`Method::FloorDirect`].
     FdatasyncDirect {
         name: "fdatasync (O_DIRECT)",
         server: Some(WalSyncMethod::Fdatasync),
@@ -164,7 +166,9 @@ methods! {
 impl Method {
     /// Those measured on an occasion although the server does not use them.
     pub fn beside(occasion: Occasion) -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().filter(move |method| method.properties().beside == occasion)
+        Self::ALL
+            .into_iter()
+            .filter(move |method| method.properties().beside == occasion)
     }
 
     /// The server's name for it where it has one, else a name of ours.
@@ -172,7 +176,8 @@ impl Method {
         self.properties().name
     }
 
-    /// The value of the server's setting that does it, whether or not with O_DIRECT; `None` for what no server does.
+    /// The value of the server's setting that does it, whether or not with O_DIRECT; `None` for
+    /// what no server does.
     pub fn server_method(self) -> Option<WalSyncMethod> {
         self.properties().server
     }
@@ -202,8 +207,9 @@ impl Method {
         self.writes_are_durable() || matches!(self.sync_call(), SyncCall::Data | SyncCall::All)
     }
 
-    /// Whether disks that count flushes count those of this method. Excluded are methods that may use forced unit access
-    /// (only writes that are both O_DIRECT and synchronous do), and methods that send none.
+    /// Whether disks that count flushes count those of this method. Excluded are methods that may
+    /// use forced unit access (only writes that are both O_DIRECT and synchronous do), and methods
+    /// that send none.
     pub fn is_counted(self) -> bool {
         self.is_durable() && !(self.is_direct() && self.writes_are_durable())
     }
@@ -221,14 +227,22 @@ mod tests {
     #[test]
     fn only_plain_flushes_are_counted() {
         assert!(Method::Fdatasync.is_counted() && Method::FdatasyncDirect.is_counted());
-        assert!(Method::OpenDatasync.is_counted(), "buffered, so never forced unit access");
+        assert!(
+            Method::OpenDatasync.is_counted(),
+            "buffered, so never forced unit access"
+        );
         assert!(!Method::OpenDatasyncDirect.is_counted() && !Method::Floor.is_counted());
     }
 
     #[test]
     fn what_servers_use_is_durable_and_nothing_else_is() {
         for method in Method::ALL {
-            assert_eq!(method.is_durable(), method.server_method().is_some(), "{}", method.name());
+            assert_eq!(
+                method.is_durable(),
+                method.server_method().is_some(),
+                "{}",
+                method.name()
+            );
         }
     }
 }

@@ -1,9 +1,11 @@
-//! Order statistics: quantiles, and the interval of a median without assumptions about the distribution.
+//! Order statistics: quantiles, and the interval of a median without assumptions about the
+//! distribution.
 //!
-//! The interval is the sign-test interval (Conover, *Practical Nonparametric Statistics*, "confidence interval for a
-//! quantile"; also `man 3 R::wilcox` calls its signed-rank cousin). It lies between two order statistics whose ranks
-//! come from the binomial distribution with one half. Means and normal intervals are not used, because latencies are
-//! skewed and have bursts. A small number of values has no interval of a high level at all; see [`interval`].
+//! The interval is the sign-test interval (Conover, *Practical Nonparametric Statistics*,
+//! "confidence interval for a quantile"; also `man 3 R::wilcox` calls its signed-rank cousin). It
+//! lies between two order statistics whose ranks come from the binomial distribution with one half.
+//! Means and normal intervals are not used, because latencies are skewed and have bursts. A small
+//! number of values has no interval of a high level at all; see [`interval`].
 
 use super::Estimate;
 
@@ -18,17 +20,29 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
 
 /// The nearest-rank quantile of sorted values; 0 without values.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank, bounded by min")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rank, bounded by min"
+    )]
     let rank = (share * sorted.len() as f64).ceil() as usize;
     let last = sorted.len().saturating_sub(1);
-    sorted.get(rank.saturating_sub(1).min(last)).copied().unwrap_or(0.0)
+    sorted
+        .get(rank.saturating_sub(1).min(last))
+        .copied()
+        .unwrap_or(0.0)
 }
 
-/// The median of sorted values, the mean of the middle two when their number is even; 0 without values.
+/// The median of sorted values, the mean of the middle two when their number is even; 0 without
+/// values.
 pub fn median(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     let at = |i: usize| sorted.get(i).copied().unwrap_or(0.0);
-    if sorted.len() % 2 == 1 { at(half) } else { f64::midpoint(at(half.saturating_sub(1)), at(half)) }
+    if sorted.len() % 2 == 1 {
+        at(half)
+    } else {
+        f64::midpoint(at(half.saturating_sub(1)), at(half))
+    }
 }
 
 /// The median of values in any order.
@@ -40,7 +54,10 @@ pub fn median_of(values: &[f64]) -> f64 {
 pub fn runs(values: &[f64], count: usize) -> Vec<f64> {
     let count = values.len().min(count);
     let at = |run: usize| run * values.len() / count.max(1);
-    (0..count).filter_map(|run| values.get(at(run)..at(run + 1))).map(median_of).collect()
+    (0..count)
+        .filter_map(|run| values.get(at(run)..at(run + 1)))
+        .map(median_of)
+        .collect()
 }
 
 /// The median and the 99th percentile of latencies, in their unit; zeros without any.
@@ -49,14 +66,18 @@ pub fn latency_quantiles(values: &[f64]) -> (f64, f64) {
     (median(&sorted), quantile(&sorted, 0.99))
 }
 
-/// The median of values with an interval whose probability of error is at most `alpha`; `None` when there are too few
-/// values for any such interval (fewer than 6 for 5 %, than 8 for 1 %).
+/// The median of values with an interval whose probability of error is at most `alpha`; `None` when
+/// there are too few values for any such interval (fewer than 6 for 5 %, than 8 for 1 %).
 pub fn interval(values: &[f64], alpha: f64) -> Option<Estimate> {
     let cut = ranks_outside(values.len(), alpha)?;
     let sorted = sorted(values);
     let low = *sorted.get(cut)?;
     let high = *sorted.get(sorted.len().checked_sub(cut + 1)?)?;
-    Some(Estimate { value: median(&sorted), low, high })
+    Some(Estimate {
+        value: median(&sorted),
+        low,
+        high,
+    })
 }
 
 /// The interval as above, or the whole span where there are too few values; zeros without values.
@@ -64,12 +85,17 @@ pub fn interval_or_span(values: &[f64], alpha: f64) -> Estimate {
     let span = || {
         let sorted = sorted(values);
         let end = |v: Option<&f64>| v.copied().unwrap_or(0.0);
-        Estimate { value: median(&sorted), low: end(sorted.first()), high: end(sorted.last()) }
+        Estimate {
+            value: median(&sorted),
+            low: end(sorted.first()),
+            high: end(sorted.last()),
+        }
     };
     interval(values, alpha).unwrap_or_else(span)
 }
 
-/// Values counted by size, four buckets per doubling: `(up to, how many)`, without empty buckets at either end.
+/// Values counted by size, four buckets per doubling: `(up to, how many)`, without empty buckets at
+/// either end.
 pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
     const PER_DOUBLING: f64 = 4.0;
     #[expect(clippy::cast_possible_truncation, reason = "the logarithm of a time")]
@@ -79,12 +105,21 @@ pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
         *counts.entry(bucket(value)).or_insert(0u64) += 1;
     }
     let ends = counts.keys().next().zip(counts.keys().next_back());
-    let all = ends.map(|(first, last)| *first..=*last).into_iter().flatten();
-    all.map(|b| ((f64::from(b) / PER_DOUBLING).exp2(), counts.get(&b).copied().unwrap_or(0))).collect()
+    let all = ends
+        .map(|(first, last)| *first..=*last)
+        .into_iter()
+        .flatten();
+    all.map(|b| {
+        (
+            (f64::from(b) / PER_DOUBLING).exp2(),
+            counts.get(&b).copied().unwrap_or(0),
+        )
+    })
+    .collect()
 }
 
-/// The number of values at each end outside the interval: the largest k with P(Binomial(n, 1/2) < k + 1) ≤ alpha / 2;
-/// `None` when even the whole span errs too often.
+/// The number of values at each end outside the interval: the largest k with P(Binomial(n, 1/2) <
+/// k + 1) ≤ alpha / 2; `None` when even the whole span errs too often.
 fn ranks_outside(n: usize, alpha: f64) -> Option<usize> {
     let limit = (alpha / 2.0).ln();
     // Logarithms, because 2^-n underflows from about a thousand rounds on.
@@ -111,8 +146,14 @@ mod tests {
     #[test]
     fn ranks_are_those_of_the_tables() {
         // Conover, table of the binomial distribution, p = 1/2.
-        let at_5_percent =
-            [(5, None), (6, Some(0)), (9, Some(1)), (20, Some(5)), (25, Some(7)), (50, Some(17))];
+        let at_5_percent = [
+            (5, None),
+            (6, Some(0)),
+            (9, Some(1)),
+            (20, Some(5)),
+            (25, Some(7)),
+            (50, Some(17)),
+        ];
         for (n, cut) in at_5_percent {
             assert_eq!(ranks_outside(n, 0.05), cut, "n = {n}");
         }
@@ -133,7 +174,10 @@ mod tests {
     #[test]
     fn histograms_have_no_gaps() {
         assert_eq!(histogram(&[]), []);
-        let counts: Vec<u64> = histogram(&[107.0, 127.0, 180.0]).iter().map(|(_, n)| *n).collect();
+        let counts: Vec<u64> = histogram(&[107.0, 127.0, 180.0])
+            .iter()
+            .map(|(_, n)| *n)
+            .collect();
         assert_eq!(counts, [1, 1, 0, 1]);
     }
 

@@ -1,6 +1,7 @@
 //! The layout of `pg_test_fsync`'s text, so that scripts that parse the tool's output keep working.
 //!
-//! It is that of version 15 (src/bin/pg_test_fsync/pg_test_fsync.c); [`super::import`] reads it like the tool's own.
+//! It is that of version 15 (src/bin/pg_test_fsync/pg_test_fsync.c); [`super::import`] reads it
+//! like the tool's own.
 
 use super::group::Group;
 use super::{PG_TESTS, WorkloadRow};
@@ -28,7 +29,11 @@ fn heading(group: Group) -> &'static [&'static str] {
 
 /// The rows of all tests, in their order, in the tool's layout. `seconds` is the time per test.
 pub fn in_the_tools_layout(rows: &[WorkloadRow], seconds: f64) -> String {
-    let unit = if (seconds - 1.0).abs() < 1e-9 { "second" } else { "seconds" };
+    let unit = if (seconds - 1.0).abs() < 1e-9 {
+        "second"
+    } else {
+        "seconds"
+    };
     let mut lines = vec![
         format!("{seconds} {unit} per test"),
         "O_DIRECT supported on this platform for open_datasync and open_sync.".to_owned(),
@@ -48,7 +53,11 @@ pub fn in_the_tools_layout(rows: &[WorkloadRow], seconds: f64) -> String {
         refused |= row.error.is_some();
         let label = test.label();
         lines.push(if row.samples > 0 && row.mean_us > 0.0 {
-            format!("        {label:<30}{:>13.3} ops/sec  {:>6.0} usecs/op", 1e6 / row.mean_us, row.mean_us)
+            format!(
+                "        {label:<30}{:>13.3} ops/sec  {:>6.0} usecs/op",
+                1e6 / row.mean_us,
+                row.mean_us
+            )
         } else {
             format!("        {label:<30}{:>21}", "n/a*")
         });
@@ -63,7 +72,11 @@ fn footnote(refused: bool, group: Option<Group>) -> Vec<String> {
         "* This file system and its mount options do not support direct",
         "  I/O, e.g. ext4 in journaled mode.",
     ];
-    if says { lines.map(str::to_owned).to_vec() } else { Vec::new() }
+    if says {
+        lines.map(str::to_owned).to_vec()
+    } else {
+        Vec::new()
+    }
 }
 
 #[cfg(test)]
@@ -75,12 +88,25 @@ mod tests {
 
     fn rows(times_us: &[f64], refused: &[bool]) -> Vec<WorkloadRow> {
         let series = |((test, us), refused): ((&PgTest, &f64), &bool)| {
-            let pass = Pass { times_us: vec![*us; 3], seconds: 1.0, ..Pass::default() };
+            let pass = Pass {
+                times_us: vec![*us; 3],
+                seconds: 1.0,
+                ..Pass::default()
+            };
             let error = refused.then(|| "refused".to_owned());
             let rounds = if *refused { Vec::new() } else { vec![pass] };
-            Series { rounds, error, ..Series::new(test.name(), 8192) }
+            Series {
+                rounds,
+                error,
+                ..Series::new(test.name(), 8192)
+            }
         };
-        let series: Vec<Series> = PG_TESTS.iter().zip(times_us).zip(refused).map(series).collect();
+        let series: Vec<Series> = PG_TESTS
+            .iter()
+            .zip(times_us)
+            .zip(refused)
+            .map(series)
+            .collect();
         WorkloadResult::new(Workload::PgTestFsync, &series, false).rows
     }
 

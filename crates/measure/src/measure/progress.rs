@@ -1,5 +1,5 @@
-//! Progress messages of a running probe. They are plain values, so that screens can draw them without knowing the
-//! probe.
+//! Progress messages of a running probe. They are plain values, so that screens can draw them
+//! without knowing the probe.
 
 use super::{Comparison, Conclusion, Measurement, Workload};
 
@@ -49,8 +49,8 @@ pub struct Progress {
     pub left_seconds: f64,
     /// The measurement so far, a few times a second; `None` in between and before the first round.
     pub so_far: Option<Measurement>,
-    /// Times of paced one-page commits with the default so far, as counts per bucket: `(up to microseconds, commits)`, four
-    /// buckets per doubling. Comes with `so_far`.
+    /// Times of paced one-page commits with the default so far, as counts per bucket:
+    /// `(up to microseconds, commits)`, four buckets per doubling. Comes with `so_far`.
     pub histogram: Vec<(f64, u64)>,
 }
 
@@ -60,7 +60,11 @@ impl Progress {
         if self.phase == Phase::CleaningUp {
             return "almost done".to_owned();
         }
-        let round = if self.round > 0 { format!("round {}, ", self.round) } else { String::new() };
+        let round = if self.round > 0 {
+            format!("round {}, ", self.round)
+        } else {
+            String::new()
+        };
         format!("{round}at most {:.1} s left", self.left_seconds.max(0.0))
     }
 
@@ -73,11 +77,16 @@ impl Progress {
             Conclusion::NoMeaningfulDifference => "equal",
             Conclusion::NotSettled => "undecided",
         };
-        let named = ["faster", "equal", "slower", "undecided"].into_iter().filter_map(|word| {
-            let all = found.comparisons.iter().filter(|comparison| of(comparison) == word);
-            let names: Vec<&str> = all.map(|comparison| comparison.method.name()).collect();
-            (!names.is_empty()).then(|| format!("{word}: {}", names.join(", ")))
-        });
+        let named = ["faster", "equal", "slower", "undecided"]
+            .into_iter()
+            .filter_map(|word| {
+                let all = found
+                    .comparisons
+                    .iter()
+                    .filter(|comparison| of(comparison) == word);
+                let names: Vec<&str> = all.map(|comparison| comparison.method.name()).collect();
+                (!names.is_empty()).then(|| format!("{word}: {}", names.join(", ")))
+            });
         let named: Vec<String> = named.collect();
         let default = found.default_method().name();
         (!named.is_empty()).then(|| format!("so far, against {default}: {}", named.join(" · ")))
@@ -101,11 +110,22 @@ mod tests {
     /// fdatasync at 100 µs and open_datasync at `us`, after so many paced commits.
     fn after(commits: u32, us: f64) -> Progress {
         let cell = |method, us: f64| {
-            let times = (0..commits).map(|i| vec![us * (1.0 + 0.2 * f64::from(i % 3))]).collect();
-            Cell { rounds: times, ..Cell::new(method, 1, true) }
+            let times = (0..commits)
+                .map(|i| vec![us * (1.0 + 0.2 * f64::from(i % 3))])
+                .collect();
+            Cell {
+                rounds: times,
+                ..Cell::new(method, 1, true)
+            }
         };
-        let cells = vec![cell(Method::Fdatasync, 100.0), cell(Method::OpenDatasync, us)];
-        let samples = Samples { paced: cells.clone(), cells };
+        let cells = vec![
+            cell(Method::Fdatasync, 100.0),
+            cell(Method::OpenDatasync, us),
+        ];
+        let samples = Samples {
+            paced: cells.clone(),
+            cells,
+        };
         Progress {
             phase: Phase::Rounds,
             round: commits,
@@ -120,8 +140,16 @@ mod tests {
     #[test]
     fn what_is_still_to_come_is_no_caveat_yet() {
         let mut samples = after(3, 100.0).so_far.unwrap();
-        assert!(samples.caveats.iter().any(|caveat| caveat.id == CaveatId::FewSamples));
-        let other = Caveat { id: CaveatId::CompetingIo, ..samples.caveats[0].clone() };
+        assert!(
+            samples
+                .caveats
+                .iter()
+                .any(|caveat| caveat.id == CaveatId::FewSamples)
+        );
+        let other = Caveat {
+            id: CaveatId::CompetingIo,
+            ..samples.caveats[0].clone()
+        };
         samples.caveats.push(other.clone());
         let left = samples.while_it_runs().caveats;
         assert!(left.contains(&other) && left.iter().all(|caveat| !caveat.id.is_of_the_end()));
@@ -129,12 +157,25 @@ mod tests {
 
     #[test]
     fn each_method_is_told_by_its_comparison() {
-        for (commits, us, word) in
-            [(3, 50.0, "undecided"), (9, 200.0, "slower"), (9, 100.0, "equal"), (9, 50.0, "faster")]
-        {
+        for (commits, us, word) in [
+            (3, 50.0, "undecided"),
+            (9, 200.0, "slower"),
+            (9, 100.0, "equal"),
+            (9, 50.0, "faster"),
+        ] {
             let says = format!("so far, against fdatasync: {word}: open_datasync");
-            assert_eq!(after(commits, us).so_far_in_words().as_deref(), Some(&*says));
+            assert_eq!(
+                after(commits, us).so_far_in_words().as_deref(),
+                Some(&*says)
+            );
         }
-        assert_eq!(Progress { so_far: None, ..after(12, 200.0) }.so_far_in_words(), None);
+        assert_eq!(
+            Progress {
+                so_far: None,
+                ..after(12, 200.0)
+            }
+            .so_far_in_words(),
+            None
+        );
     }
 }

@@ -1,11 +1,11 @@
-//! One measurement compared with another of the same place at another time: nothing pairs their rounds, so they are two
-//! independent samples.
+//! One measurement compared with another of the same place at another time: nothing pairs their
+//! rounds, so they are two independent samples.
 //!
-//! The shift is the median of all ratios between them (Hodges and Lehmann, *Annals of Mathematical Statistics* 34,
-//! 1963), its interval that of the rank test of Mann and Whitney (Conover, *Practical Nonparametric Statistics*, ch.
-//! 5). Neither assumes a shape. Consecutive rounds are correlated, so runs of them count as one. Two measurements
-//! differ more than the rounds of one do. A shift therefore counts only when it also exceeds the drift within either
-//! measurement.
+//! The shift is the median of all ratios between them (Hodges and Lehmann, *Annals of Mathematical
+//! Statistics* 34, 1963), its interval that of the rank test of Mann and Whitney (Conover,
+//! *Practical Nonparametric Statistics*, ch. 5). Neither assumes a shape. Consecutive rounds are
+//! correlated, so runs of them count as one. Two measurements differ more than the rounds of one
+//! do. A shift therefore counts only when it also exceeds the drift within either measurement.
 
 use serde::Serialize;
 
@@ -18,7 +18,8 @@ const RUNS: usize = 20;
 /// The smallest number of runs for a meaningful interval.
 const FEWEST: usize = 8;
 
-/// The normal quantile of an interval with a probability of error of 1 %: several methods are compared.
+/// The normal quantile of an interval with a probability of error of 1 %: several methods are
+/// compared.
 const Z: f64 = 2.576;
 
 /// What became of the latency.
@@ -40,13 +41,15 @@ pub enum Moved {
 pub struct Shift {
     /// By how much, in percent of what it was, with its 99 % interval; negative when faster.
     pub percent: Estimate,
-    /// How far runs of rounds within one measurement lie from its median, in percent: the larger of both.
+    /// How far runs of rounds within one measurement lie from its median, in percent: the larger of
+    /// both.
     pub drift_percent: f64,
     /// What that comes to.
     pub moved: Moved,
 }
 
-/// The shift of the latency, by the medians of the rounds of both measurements; `None` when either has too few.
+/// The shift of the latency, by the medians of the rounds of both measurements; `None` when either
+/// has too few.
 pub fn shift(before: &[f64], now: &[f64]) -> Option<Shift> {
     let (before, now) = (runs(before)?, runs(now)?);
     let ratios = now.iter().flat_map(|b| before.iter().map(move |a| b / a));
@@ -69,7 +72,11 @@ pub fn shift(before: &[f64], now: &[f64]) -> Option<Shift> {
     } else {
         Moved::Not
     };
-    Some(Shift { percent, drift_percent: drift, moved })
+    Some(Shift {
+        percent,
+        drift_percent: drift,
+        moved,
+    })
 }
 
 /// The medians of runs of rounds, in order; `None` when there are too few or one is not positive.
@@ -89,7 +96,11 @@ fn drift(runs: &[f64]) -> f64 {
 fn ranks_outside(n: usize, m: usize) -> usize {
     let (n, m) = (n as f64, m as f64);
     let rank = n * m / 2.0 - Z * (n * m * (n + m + 1.0) / 12.0).sqrt();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank, at least 0")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a rank, at least 0"
+    )]
     let rank = rank.floor().max(0.0) as usize;
     rank
 }
@@ -104,7 +115,11 @@ mod tests {
     fn ranks_are_those_of_the_tables() {
         // Conover, table A7: quantiles of the Mann-Whitney statistic, p = 0.005.
         for (n, m, rank) in [(8, 8, 7), (10, 10, 16), (20, 20, 105)] {
-            assert!(ranks_outside(n, m).abs_diff(rank) <= 1, "{n} {m}: {}", ranks_outside(n, m));
+            assert!(
+                ranks_outside(n, m).abs_diff(rank) <= 1,
+                "{n} {m}: {}",
+                ranks_outside(n, m)
+            );
         }
     }
 
@@ -132,7 +147,10 @@ mod tests {
             let other: Vec<f64> = quiet.iter().map(|us| us * factor).collect();
             let shift = shift(&quiet, &other).unwrap();
             assert_eq!(shift.moved, moved, "{factor} {shift:?}");
-            assert!((shift.percent.value - 100.0 * (factor - 1.0)).abs() < 2.0, "{factor} {shift:?}");
+            assert!(
+                (shift.percent.value - 100.0 * (factor - 1.0)).abs() < 2.0,
+                "{factor} {shift:?}"
+            );
         }
     }
 

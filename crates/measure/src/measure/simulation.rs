@@ -1,5 +1,5 @@
-//! Simulated disks: the conclusions of a probe about machines whose true values are known. Seeded, so that no test
-//! fails by chance.
+//! Simulated disks: the conclusions of a probe about machines whose true values are known. Seeded,
+//! so that no test fails by chance.
 
 use proptest::prelude::*;
 
@@ -23,9 +23,10 @@ impl NoiseSource {
     }
 }
 
-/// A disk whose speed drifts for all methods alike (an AR(1) process in the logarithm, a step per turn of a method) and
-/// whose commits scatter around that, with an occasional burst of eight times the cost. A drift of a sixteenth per step
-/// has a standard deviation of a fifth; with the scatter that is 30 % in all.
+/// A disk whose speed drifts for all methods alike (an AR(1) process in the logarithm, a step per
+/// turn of a method) and whose commits scatter around that, with an occasional burst of eight times
+/// the cost. A drift of a sixteenth per step has a standard deviation of a fifth; with the scatter
+/// that is 30 % in all.
 struct SimulatedDisk {
     base_us: f64,
     drift: f64,
@@ -49,15 +50,26 @@ const SSD: SimulatedDisk = SimulatedDisk {
     rounds: 16,
 };
 /// 8.3 ms per commit, a disk of 7200 rpm.
-const PLATTER: SimulatedDisk = SimulatedDisk { base_us: 8_300.0, bursts: 0.02, commits: 2, turns: 6, ..SSD };
+const PLATTER: SimulatedDisk = SimulatedDisk {
+    base_us: 8_300.0,
+    bursts: 0.02,
+    commits: 2,
+    turns: 6,
+    ..SSD
+};
 
 impl SimulatedDisk {
     /// Runs a probe of these methods, each with its cost relative to the default.
     fn probe(&self, seed: u64, methods: &[(Method, f64)]) -> Samples {
         let mut rng = NoiseSource(seed);
-        let cells = methods.iter().flat_map(|(m, _)| [Cell::new(*m, 1, true), Cell::new(*m, 2, true)]);
+        let cells = methods
+            .iter()
+            .flat_map(|(m, _)| [Cell::new(*m, 1, true), Cell::new(*m, 2, true)]);
         let paced = methods.iter().map(|(m, _)| Cell::new(*m, 1, true));
-        let mut samples = Samples { cells: cells.collect(), paced: paced.collect() };
+        let mut samples = Samples {
+            cells: cells.collect(),
+            paced: paced.collect(),
+        };
         let mut drift = 0.0;
         let mut commits = |cost: f64, count| {
             drift = 0.95 * drift + self.drift * rng.normal();
@@ -71,7 +83,10 @@ impl SimulatedDisk {
             for (i, cell) in samples.cells.iter_mut().enumerate() {
                 cell.rounds.push(commits(methods[i / 2].1, self.commits));
             }
-            samples.paced.iter_mut().for_each(|cell| cell.rounds.push(Vec::new()));
+            samples
+                .paced
+                .iter_mut()
+                .for_each(|cell| cell.rounds.push(Vec::new()));
             for _ in 0..self.turns {
                 for (cell, (_, cost)) in samples.paced.iter_mut().zip(methods) {
                     cell.rounds.last_mut().unwrap().extend(commits(*cost, 1));
@@ -100,7 +115,8 @@ fn said(disk: &SimulatedDisk, cost: f64) -> ProbeTally {
         let samples = disk.probe(seed, &methods);
         let found = summarise(&samples, &seen());
         let found = compare(&found.methods, Method::OpenDatasync, Method::Fdatasync).unwrap();
-        said.better += usize::from(found.settled == Conclusion::Settled && found.gain_percent.low > 0.0);
+        said.better +=
+            usize::from(found.settled == Conclusion::Settled && found.gain_percent.low > 0.0);
         said.different += usize::from(found.settled == Conclusion::Settled);
         said.same += usize::from(found.settled == Conclusion::NoMeaningfulDifference);
     }
@@ -112,7 +128,11 @@ fn said(disk: &SimulatedDisk, cost: f64) -> ProbeTally {
 fn equal_methods_are_hardly_ever_called_different() {
     for disk in [SSD, PLATTER] {
         let said = said(&disk, 1.0);
-        assert!(said.different <= 20, "{said:?} of 1000 at {} µs", disk.base_us);
+        assert!(
+            said.different <= 20,
+            "{said:?} of 1000 at {} µs",
+            disk.base_us
+        );
     }
 }
 
@@ -135,7 +155,10 @@ fn twenty_percent_are_found_in_ten_seconds() {
 fn a_platter_is_settled_rightly_or_not_at_all() {
     let said = said(&PLATTER, 0.85);
     assert!(said.same <= 20, "{said:?} of 1000");
-    assert_eq!(said.better, said.different, "never the wrong way round: {said:?}");
+    assert_eq!(
+        said.better, said.different,
+        "never the wrong way round: {said:?}"
+    );
 }
 
 fn seen() -> SampleContext {
@@ -148,14 +171,21 @@ fn seen() -> SampleContext {
 
 fn with_floor(mut samples: Samples) -> Samples {
     let rounds = samples.rounds();
-    samples.cells.push(Cell { rounds: vec![vec![2.0]; rounds], ..Cell::new(Method::Floor, 1, false) });
+    samples.cells.push(Cell {
+        rounds: vec![vec![2.0]; rounds],
+        ..Cell::new(Method::Floor, 1, false)
+    });
     samples
 }
 
 #[test]
 fn the_best_method_is_the_default_unless_another_wins_honestly() {
     let best = |cost: f64, seen: &SampleContext| {
-        let methods = [(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost), (Method::Fsync, 1.9)];
+        let methods = [
+            (Method::Fdatasync, 1.0),
+            (Method::OpenDatasync, cost),
+            (Method::Fsync, 1.9),
+        ];
         summarise(&with_floor(SSD.probe(7, &methods)), seen)
     };
     assert_eq!(best(1.0, &seen()).best, Method::Fdatasync);
@@ -163,12 +193,20 @@ fn the_best_method_is_the_default_unless_another_wins_honestly() {
     assert_eq!(best(0.7, &seen()).best, Method::OpenDatasync);
     let found = best(0.02, &seen());
     assert_eq!(found.best, Method::Fdatasync);
-    assert!(found.caveats.iter().any(|c| c.id == CaveatId::ImplausibleSpeed && c.refuses_advice));
+    assert!(
+        found
+            .caveats
+            .iter()
+            .any(|c| c.id == CaveatId::ImplausibleSpeed && c.refuses_advice)
+    );
 }
 
 #[test]
 fn paced_commits_decide_and_two_pages_may_object() {
-    let cell = |method, pages, us| Cell { rounds: vec![vec![us]; 10], ..Cell::new(method, pages, true) };
+    let cell = |method, pages, us| Cell {
+        rounds: vec![vec![us]; 10],
+        ..Cell::new(method, pages, true)
+    };
     let best = |back_to_back, paced, two_pages| {
         let cells = vec![
             cell(Method::Fdatasync, 1, 200.0),
@@ -176,21 +214,38 @@ fn paced_commits_decide_and_two_pages_may_object() {
             cell(Method::Fdatasync, 2, 210.0),
             cell(Method::OpenSync, 2, two_pages),
         ];
-        let paced = vec![cell(Method::Fdatasync, 1, 220.0), cell(Method::OpenSync, 1, paced)];
+        let paced = vec![
+            cell(Method::Fdatasync, 1, 220.0),
+            cell(Method::OpenSync, 1, paced),
+        ];
         summarise(&Samples { cells, paced }, &seen()).best
     };
-    assert_eq!(best(140.0, 400.0, 150.0), Method::Fdatasync, "a loop decides nothing");
+    assert_eq!(
+        best(140.0, 400.0, 150.0),
+        Method::Fdatasync,
+        "a loop decides nothing"
+    );
     assert_eq!(best(260.0, 150.0, 150.0), Method::OpenSync);
-    assert_eq!(best(140.0, 150.0, 250.0), Method::Fdatasync, "slower with two pages");
+    assert_eq!(
+        best(140.0, 150.0, 250.0),
+        Method::Fdatasync,
+        "slower with two pages"
+    );
 }
 
 /// fsync does at least the work of fdatasync, so it can only seem faster.
 #[test]
 fn fsync_never_wins() {
-    let found = summarise(&SSD.probe(1, &[(Method::Fdatasync, 1.0), (Method::Fsync, 0.7)]), &seen());
+    let found = summarise(
+        &SSD.probe(1, &[(Method::Fdatasync, 1.0), (Method::Fsync, 0.7)]),
+        &seen(),
+    );
     assert_eq!(found.best, Method::Fdatasync);
     assert!(
-        found.caveats.iter().any(|c| c.id == CaveatId::LessWorkSlower && c.refuses_advice),
+        found
+            .caveats
+            .iter()
+            .any(|c| c.id == CaveatId::LessWorkSlower && c.refuses_advice),
         "{:?}",
         found.caveats
     );
@@ -199,37 +254,78 @@ fn fsync_never_wins() {
 #[test]
 fn few_paced_commits_refuse_advice() {
     for (rounds, turns) in [(0, 0), (1, 7), (7, 1), (16, 0)] {
-        let disk = SimulatedDisk { turns, rounds, ..SSD };
-        let found =
-            summarise(&disk.probe(3, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, 0.5)]), &seen());
+        let disk = SimulatedDisk {
+            turns,
+            rounds,
+            ..SSD
+        };
+        let found = summarise(
+            &disk.probe(3, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, 0.5)]),
+            &seen(),
+        );
         assert_eq!(found.best, Method::Fdatasync);
         assert!(
-            found.caveats.iter().any(|c| c.id == CaveatId::FewSamples && c.refuses_advice),
+            found
+                .caveats
+                .iter()
+                .any(|c| c.id == CaveatId::FewSamples && c.refuses_advice),
             "{rounds} rounds, {turns} turns"
         );
-        assert!(found.comparisons.iter().all(|c| c.settled == Conclusion::NotSettled));
+        assert!(
+            found
+                .comparisons
+                .iter()
+                .all(|c| c.settled == Conclusion::NotSettled)
+        );
     }
 }
 
 #[test]
 fn a_free_flush_is_noticed() {
-    let disk = SimulatedDisk { base_us: 3.2, drift: 0.0, ..SSD };
-    let found = summarise(&with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])), &SampleContext::default());
+    let disk = SimulatedDisk {
+        base_us: 3.2,
+        drift: 0.0,
+        ..SSD
+    };
+    let found = summarise(
+        &with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])),
+        &SampleContext::default(),
+    );
     assert!(
         !found.caveats.iter().any(|c| c.id == CaveatId::FreeFlush),
         "3.2 µs beside 2 µs is above the floor"
     );
-    let disk = SimulatedDisk { base_us: 2.1, drift: 0.0, ..SSD };
-    let found = summarise(&with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])), &SampleContext::default());
-    assert!(found.caveats.iter().any(|c| c.id == CaveatId::FreeFlush && c.refuses_advice));
+    let disk = SimulatedDisk {
+        base_us: 2.1,
+        drift: 0.0,
+        ..SSD
+    };
+    let found = summarise(
+        &with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])),
+        &SampleContext::default(),
+    );
+    assert!(
+        found
+            .caveats
+            .iter()
+            .any(|c| c.id == CaveatId::FreeFlush && c.refuses_advice)
+    );
 }
 
 #[test]
 fn the_last_percentile_needs_a_thousand_samples() {
     let of = |commits, rounds| {
-        let cell =
-            Cell { rounds: vec![vec![200.0; commits]; rounds], ..Cell::new(Method::Fdatasync, 1, true) };
-        let found = summarise(&Samples { cells: vec![cell.clone()], paced: vec![cell] }, &seen());
+        let cell = Cell {
+            rounds: vec![vec![200.0; commits]; rounds],
+            ..Cell::new(Method::Fdatasync, 1, true)
+        };
+        let found = summarise(
+            &Samples {
+                cells: vec![cell.clone()],
+                paced: vec![cell],
+            },
+            &seen(),
+        );
         found.methods[0].paced.as_ref().unwrap().p99_us
     };
     assert!(of(25, 40).is_some());

@@ -1,7 +1,8 @@
-//! Samples and circumstances → [`Measurement`]: the figures, the comparisons, and the method to use.
+//! Samples and circumstances → [`Measurement`]: the figures, the comparisons, and the method to
+//! use.
 //!
-//! The default stays unless another method has won beyond noise by paced commits, at a plausible speed, is not slower
-//! with two pages, and no caveat forbids advice.
+//! The default stays unless another method has won beyond noise by paced commits, at a plausible
+//! speed, is not slower with two pages, and no caveat forbids advice.
 
 use super::caveats::{self, SampleContext};
 use super::compare;
@@ -14,7 +15,11 @@ const RUNS: usize = 100;
 
 /// The measurement of a probe.
 pub fn summarise(samples: &Samples, seen: &SampleContext) -> Measurement {
-    let methods: Vec<MethodResult> = samples.cells.iter().map(|cell| row(cell, samples)).collect();
+    let methods: Vec<MethodResult> = samples
+        .cells
+        .iter()
+        .map(|cell| row(cell, samples))
+        .collect();
     let comparisons = compare::compare_all(&methods, samples.default_method());
     let caveats = caveats::find(samples, seen);
     Measurement {
@@ -84,7 +89,9 @@ const QUANTILES: u32 = 64;
 /// The quantiles of sorted times, one for each where there are few.
 fn quantiles(all: &[f64]) -> Vec<f64> {
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX).min(QUANTILES);
-    (1..=count).map(|step| quantile(all, f64::from(step) / f64::from(count))).collect()
+    (1..=count)
+        .map(|step| quantile(all, f64::from(step) / f64::from(count)))
+        .collect()
 }
 
 fn best(
@@ -104,5 +111,7 @@ fn best(
             && !caveats::too_fast(samples, c.method, seen)
             && !compare::is_slower_with_two_pages(rows, c.method, default)
     });
-    winners.max_by(|a, b| a.gain_percent.low.total_cmp(&b.gain_percent.low)).map_or(default, |c| c.method)
+    winners
+        .max_by(|a, b| a.gain_percent.low.total_cmp(&b.gain_percent.low))
+        .map_or(default, |c| c.method)
 }

@@ -1,6 +1,7 @@
 //! A measurement as lines of text: the latency of a commit for reports.
 //!
-//! Pure text without colour; every character is one column wide. Bars share one scale, so that lengths can be compared.
+//! Pure text without colour; every character is one column wide. Bars share one scale, so that
+//! lengths can be compared.
 
 use super::compare::outcome;
 use super::{Comparison, Conclusion, Estimate, Measurement, MethodResult};
@@ -11,13 +12,19 @@ use crate::text::micros_or_dash;
 /// The width of the bar of an interval, in columns.
 const BAR: usize = 24;
 
-/// A heading, and one line per server method with one page per commit: median, interval, 99th percentile, the median back
-/// to back, and the comparison. `current` is the setting in force, where there is a server.
+/// A heading, and one line per server method with one page per commit: median, interval, 99th
+/// percentile, the median back to back, and the comparison. `current` is the setting in force,
+/// where there is a server.
 pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec<String> {
     let rows: Vec<_> = found.tried_of_server().collect();
     // All bars share one scale: from the lowest to the highest end of an interval.
-    let intervals = || rows.iter().filter_map(|row| Some(row.paced.as_ref()?.median_us));
-    let low = intervals().map(|median| median.low).fold(f64::INFINITY, f64::min);
+    let intervals = || {
+        rows.iter()
+            .filter_map(|row| Some(row.paced.as_ref()?.median_us))
+    };
+    let low = intervals()
+        .map(|median| median.low)
+        .fold(f64::INFINITY, f64::min);
     let high = intervals().map(|median| median.high).fold(0.0, f64::max);
     let share = |us: f64| (us - low) / (high - low).max(f64::MIN_POSITIVE);
     let line = |row: &&MethodResult| {
@@ -33,9 +40,15 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
             },
         );
         let setting = found.log.setting(row.method).unwrap_or_default();
-        let mark = if found.is_in_force(row, current) { "← in force" } else { "" };
+        let mark = if found.is_in_force(row, current) {
+            "← in force"
+        } else {
+            ""
+        };
         let comparison = comparison(found, row);
-        let says = [comparison.as_str(), setting, mark].into_iter().filter(|part| !part.is_empty());
+        let says = [comparison.as_str(), setting, mark]
+            .into_iter()
+            .filter(|part| !part.is_empty());
         format!(
             "{name:<24} {:>8}  {bar} {:>8} {:>13}   {}",
             micros_or_dash(row.median_us()),
@@ -46,12 +59,17 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
         .trim_end()
         .to_owned()
     };
-    let heading =
-        format!("{:<24} {:>8}  {:<BAR$} {:>8} {:>13}", "", "median", "95 % interval", "p99", "back to back");
-    std::iter::once(heading).chain(rows.iter().map(line)).collect()
+    let heading = format!(
+        "{:<24} {:>8}  {:<BAR$} {:>8} {:>13}",
+        "", "median", "95 % interval", "p99", "back to back"
+    );
+    std::iter::once(heading)
+        .chain(rows.iter().map(line))
+        .collect()
 }
 
-/// How a method compares with the default: `best`, `equal`, `1.9 × slower`; empty for the default unless it is the best.
+/// How a method compares with the default: `best`, `equal`, `1.9 × slower`; empty for the default
+/// unless it is the best.
 pub fn comparison(found: &Measurement, row: &MethodResult) -> String {
     let is_best = row.method == found.best
         && !found.comparisons.is_empty()
@@ -59,27 +77,47 @@ pub fn comparison(found: &Measurement, row: &MethodResult) -> String {
     let comparison = found.comparisons.iter().find(|c| c.method == row.method);
     match comparison {
         _ if is_best => "best".to_owned(),
-        Some(Comparison { settled: Conclusion::NoMeaningfulDifference, .. }) => "equal".to_owned(),
-        Some(Comparison { gain_percent: gain, .. }) if gain.high < 0.0 => {
+        Some(Comparison {
+            settled: Conclusion::NoMeaningfulDifference,
+            ..
+        }) => "equal".to_owned(),
+        Some(Comparison {
+            gain_percent: gain, ..
+        }) if gain.high < 0.0 => {
             format!("{:.1} × slower", 1.0 - gain.value / 100.0)
         }
-        Some(Comparison { settled: Conclusion::Settled, gain_percent, .. }) => {
+        Some(Comparison {
+            settled: Conclusion::Settled,
+            gain_percent,
+            ..
+        }) => {
             format!("{:.0} % faster", gain_percent.value)
         }
-        Some(Comparison { settled: Conclusion::NotSettled, .. }) => "undecided".to_owned(),
+        Some(Comparison {
+            settled: Conclusion::NotSettled,
+            ..
+        }) => "undecided".to_owned(),
         None => String::new(),
     }
 }
 
-/// Values as a row of block characters, at most `width` of them, each the largest of its share of the values.
+/// Values as a row of block characters, at most `width` of them, each the largest of its share of
+/// the values.
 pub fn sparkline(values: &[f64], width: usize) -> String {
     let share = values.len().div_ceil(width.max(1)).max(1);
-    let columns: Vec<f64> = values.chunks(share).map(|c| c.iter().copied().fold(0.0, f64::max)).collect();
+    let columns: Vec<f64> = values
+        .chunks(share)
+        .map(|c| c.iter().copied().fold(0.0, f64::max))
+        .collect();
     let low = columns.iter().copied().fold(f64::INFINITY, f64::min);
     let high = columns.iter().copied().fold(0.0, f64::max);
-    // Rounds that differ by less than a tenth have the same height, so that noise does not look significant.
+    // Rounds that differ by less than a tenth have the same height, so that noise does not look
+    // significant.
     let span = (high - low).max(0.1 * high).max(f64::MIN_POSITIVE);
-    columns.iter().map(|value| height((value - low) / span)).collect()
+    columns
+        .iter()
+        .map(|value| height((value - low) / span))
+        .collect()
 }
 
 #[cfg(test)]
@@ -92,7 +130,11 @@ mod tests {
         let latencies = |us: f64, low, high| Latencies {
             samples: 1_000,
             mean_us: us,
-            median_us: Estimate { value: us, low, high },
+            median_us: Estimate {
+                value: us,
+                low,
+                high,
+            },
             p95_us: 2.0 * us,
             p99_us: Some(3.0 * us),
             max_us: 9.0 * us,
@@ -135,12 +177,21 @@ mod tests {
                 row(Method::Fdatasync, 182.0, 170.0, 195.0, 110.0),
                 row(Method::OpenDatasync, 179.0, 168.0, 190.0, 109.0),
                 row(Method::Fsync, 346.0, 330.0, 400.0, 120.0),
-                MethodResult { paced: None, ..row(Method::OpenSync, 0.0, 0.0, 0.0, 121.0) },
+                MethodResult {
+                    paced: None,
+                    ..row(Method::OpenSync, 0.0, 0.0, 0.0, 121.0)
+                },
                 refused,
                 row(Method::Floor, 2.0, 2.0, 2.0, 2.0),
             ],
             comparisons: vec![
-                comparison(Method::OpenDatasync, 1.0, -2.0, 3.0, Conclusion::NoMeaningfulDifference),
+                comparison(
+                    Method::OpenDatasync,
+                    1.0,
+                    -2.0,
+                    3.0,
+                    Conclusion::NoMeaningfulDifference,
+                ),
                 comparison(Method::Fsync, -90.0, -120.0, -80.0, Conclusion::Settled),
             ],
             best: Method::Fdatasync,

@@ -1,12 +1,14 @@
-//! The results of workloads, beside the comparison of the methods to write WAL: samples → rows, pure.
+//! The results of workloads, beside the comparison of the methods to write WAL: samples → rows,
+//! pure.
 //!
-//! A round executes every part of a workload once, in random order; the round is the statistical unit, as everywhere
-//! here. Rows with several threads are compared by the machine's throughput rather than by the wait of each operation,
-//! because operations that share a flush wait together.
+//! A round executes every part of a workload once, in random order; the round is the statistical
+//! unit, as everywhere here. Rows with several threads are compared by the machine's throughput
+//! rather than by the wait of each operation, because operations that share a flush wait together.
 
 mod result;
 mod facts {
-    //! The results of workloads as facts. Facts of a workload that was not requested stay *not collected*.
+    //! The results of workloads as facts. Facts of a workload that was not requested stay *not
+    //! collected*.
 
     use super::result::{Workload, WorkloadResult, WorkloadRow};
     use crate::facts::catalog::probe;
@@ -20,21 +22,73 @@ mod facts {
         let rate = |row: &WorkloadRow| Some(row.per_second.value);
         let median = |row: &WorkloadRow| Some(row.median_us.value);
         let wanted: [(Workload, &str, Figure<'_>, &Key<f64>); 9] = [
-            (Workload::Segment, "filled with zeros", &ratio, &probe::NEW_SEGMENT_ZEROED),
-            (Workload::Segment, "not filled", &ratio, &probe::NEW_SEGMENT_UNFILLED),
-            (Workload::Group, "16 sessions", &rate, &probe::GROUP_COMMITS_PER_SECOND),
-            (Workload::Innodb, "both in turn, 512 B", &median, &probe::BINLOG_COMMIT),
-            (Workload::Transaction, "redo log and binary log", &median, &probe::BINLOG_COMMIT),
-            (Workload::Transaction, "16 sessions", &rate, &probe::GROUP_COMMITS_PER_SECOND),
+            (
+                Workload::Segment,
+                "filled with zeros",
+                &ratio,
+                &probe::NEW_SEGMENT_ZEROED,
+            ),
+            (
+                Workload::Segment,
+                "not filled",
+                &ratio,
+                &probe::NEW_SEGMENT_UNFILLED,
+            ),
+            (
+                Workload::Group,
+                "16 sessions",
+                &rate,
+                &probe::GROUP_COMMITS_PER_SECOND,
+            ),
+            (
+                Workload::Innodb,
+                "both in turn, 512 B",
+                &median,
+                &probe::BINLOG_COMMIT,
+            ),
+            (
+                Workload::Transaction,
+                "redo log and binary log",
+                &median,
+                &probe::BINLOG_COMMIT,
+            ),
+            (
+                Workload::Transaction,
+                "16 sessions",
+                &rate,
+                &probe::GROUP_COMMITS_PER_SECOND,
+            ),
             (Workload::Files, "1 thread", &rate, &probe::FILES_PER_SECOND),
-            (Workload::Entangle, "fdatasync, beside a writer", &ratio, &probe::ENTANGLED_FDATASYNC),
-            (Workload::Entangle, "fsync, beside a writer", &ratio, &probe::ENTANGLED_FSYNC),
+            (
+                Workload::Entangle,
+                "fdatasync, beside a writer",
+                &ratio,
+                &probe::ENTANGLED_FDATASYNC,
+            ),
+            (
+                Workload::Entangle,
+                "fsync, beside a writer",
+                &ratio,
+                &probe::ENTANGLED_FSYNC,
+            ),
         ];
         for (workload, name, figure, key) in wanted {
-            let row = found.iter().filter(|one| one.workload == workload).flat_map(|one| &one.rows);
-            let row = row.filter(|row| row.samples > 0).find(|row| row.name == name);
+            let row = found
+                .iter()
+                .filter(|one| one.workload == workload)
+                .flat_map(|one| &one.rows);
+            let row = row
+                .filter(|row| row.samples > 0)
+                .find(|row| row.name == name);
             if let Some(value) = row.and_then(figure) {
-                facts.know(target, key, value, Source::Probe { id: workload.name().to_owned() });
+                facts.know(
+                    target,
+                    key,
+                    value,
+                    Source::Probe {
+                        id: workload.name().to_owned(),
+                    },
+                );
             }
         }
     }
@@ -46,9 +100,20 @@ mod facts {
 
         #[test]
         fn only_what_was_measured_becomes_known() {
-            let pass = Pass { times_us: vec![100.0; 4], seconds: 0.0004, flush_calls: 4, flushes: None };
-            let series = |name: &str| Series { rounds: vec![pass.clone(); 8], ..Series::new(name, 8192) };
-            let rows = [series("fdatasync, alone"), series("fdatasync, beside a writer").against(0)];
+            let pass = Pass {
+                times_us: vec![100.0; 4],
+                seconds: 0.0004,
+                flush_calls: 4,
+                flushes: None,
+            };
+            let series = |name: &str| Series {
+                rounds: vec![pass.clone(); 8],
+                ..Series::new(name, 8192)
+            };
+            let rows = [
+                series("fdatasync, alone"),
+                series("fdatasync, beside a writer").against(0),
+            ];
             let found = [WorkloadResult::new(Workload::Entangle, &rows, false)];
             let (target, mut facts) = (Subject::target("/t"), FactSet::default());
             to_facts(&found, &target, &mut facts);
@@ -88,17 +153,25 @@ pub struct Series {
 impl Series {
     /// A row of one thread without any measurement yet.
     pub fn new(name: impl Into<String>, bytes: u64) -> Self {
-        Self { name: name.into(), threads: 1, bytes, ..Self::default() }
+        Self {
+            name: name.into(),
+            threads: 1,
+            bytes,
+            ..Self::default()
+        }
     }
 
     /// The same, compared with another row.
     #[must_use]
     pub fn against(self, row: usize) -> Self {
-        Self { against: Some(row), ..self }
+        Self {
+            against: Some(row),
+            ..self
+        }
     }
 
-    /// The cost of an operation in each round, in microseconds: the median for one thread; for several, the elapsed
-    /// time per operation.
+    /// The cost of an operation in each round, in microseconds: the median for one thread; for
+    /// several, the elapsed time per operation.
     fn costs(&self) -> Vec<f64> {
         let cost = |pass: &Pass| match self.threads {
             1 => median_of(&pass.times_us),
@@ -116,7 +189,8 @@ pub struct Pass {
     pub seconds: f64,
     /// Requested flushes: calls of fsync and fdatasync, and writes to files opened O_DSYNC.
     pub flush_calls: u64,
-    /// Flushes that the disks counted meanwhile; `None` where they do not count or others contributed.
+    /// Flushes that the disks counted meanwhile; `None` where they do not count or others
+    /// contributed.
     pub flushes: Option<u64>,
 }
 
@@ -125,10 +199,19 @@ impl WorkloadResult {
     pub fn new(workload: Workload, series: &[Series], keep_samples: bool) -> Self {
         let measured = series.iter().filter(|s| s.error.is_none());
         let rounds = measured.map(|s| s.rounds.len()).min().unwrap_or(0);
-        let rows: Vec<_> = series.iter().map(|one| row(one, series, keep_samples)).collect();
+        let rows: Vec<_> = series
+            .iter()
+            .map(|one| row(one, series, keep_samples))
+            .collect();
         let sentence = words::sentence(workload, &rows);
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
-        Self { workload, operation: workload.says().to_owned(), rounds, rows, sentence }
+        Self {
+            workload,
+            operation: workload.says().to_owned(),
+            rounds,
+            rows,
+            sentence,
+        }
     }
 }
 
@@ -143,10 +226,16 @@ fn row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
     let sum = |of: &dyn Fn(&Pass) -> Option<u64>| series.rounds.iter().map(of).sum::<Option<u64>>();
     let per_operation = |count: u64| count as f64 / operations;
     let counted = sum(&|pass| pass.flushes).filter(|_| !times.is_empty());
-    let other = series.against.and_then(|i| all.get(i)).filter(|o| o.error.is_none());
+    let other = series
+        .against
+        .and_then(|i| all.get(i))
+        .filter(|o| o.error.is_none());
     let ratios = other.map(|other| {
         let pairs = series.costs().into_iter().zip(other.costs());
-        pairs.filter(|(_, other)| *other > 0.0).map(|(own, other)| own / other).collect::<Vec<_>>()
+        pairs
+            .filter(|(_, other)| *other > 0.0)
+            .map(|(own, other)| own / other)
+            .collect::<Vec<_>>()
     });
     let ratios = ratios.filter(|ratios| !ratios.is_empty());
     WorkloadRow {
@@ -166,17 +255,25 @@ fn row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
         cost_ratio: ratios.as_ref().map(|r| interval_or_span(r, ALPHA)),
         settled: ratios.map(|r| settled(&r)),
         rounds_us: medians,
-        samples_us: if keep_samples { each().collect() } else { Vec::new() },
+        samples_us: if keep_samples {
+            each().collect()
+        } else {
+            Vec::new()
+        },
         error: series.error.clone(),
     }
 }
 
-/// The quantiles of all operations, with equal weight for every round. Rounds last equally long, so a slow one has
-/// fewer operations; with equal weight per operation they would hide the typical round.
+/// The quantiles of all operations, with equal weight for every round. Rounds last equally long, so
+/// a slow one has fewer operations; with equal weight per operation they would hide the typical
+/// round.
 fn quantiles(rounds: &[Pass]) -> impl Fn(f64) -> f64 {
     let weigh = |pass: &Pass| {
         let weight = 1.0 / pass.times_us.len().max(1) as f64;
-        pass.times_us.iter().map(|us| (*us, weight)).collect::<Vec<_>>()
+        pass.times_us
+            .iter()
+            .map(|us| (*us, weight))
+            .collect::<Vec<_>>()
     };
     let mut all: Vec<(f64, f64)> = rounds.iter().flat_map(weigh).collect();
     all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -187,11 +284,15 @@ fn quantiles(rounds: &[Pass]) -> impl Fn(f64) -> f64 {
             below += weight;
             below >= share * total * (1.0 - 1e-9)
         };
-        all.iter().find(reached).or(all.last()).map_or(0.0, |(us, _)| *us)
+        all.iter()
+            .find(reached)
+            .or(all.last())
+            .map_or(0.0, |(us, _)| *us)
     }
 }
 
-/// The conclusion from the ratios of the rounds. There is one look, at the end, so the error is not divided.
+/// The conclusion from the ratios of the rounds. There is one look, at the end, so the error is not
+/// divided.
 fn settled(ratios: &[f64]) -> Conclusion {
     let near = 1.0 - MEANINGFUL_PERCENT / 100.0..=1.0 + MEANINGFUL_PERCENT / 100.0;
     match interval(ratios, ALPHA) {
@@ -214,17 +315,35 @@ mod tests {
     fn series(threads: u32, us: f64, against: Option<usize>) -> Series {
         let pass = |round: usize| {
             // A slow round is slow for all.
-            let us = if round.is_multiple_of(3) { 3.0 * us } else { us };
+            let us = if round.is_multiple_of(3) {
+                3.0 * us
+            } else {
+                us
+            };
             let seconds = 10.0 * us / 1e6 / f64::from(threads);
-            Pass { times_us: vec![us; 10], seconds, flush_calls: 5, flushes: Some(10) }
+            Pass {
+                times_us: vec![us; 10],
+                seconds,
+                flush_calls: 5,
+                flushes: Some(10),
+            }
         };
         let rounds = (0..12).map(pass).collect();
-        Series { threads, against, rounds, ..Series::new(format!("{threads} × {us}"), 8192) }
+        Series {
+            threads,
+            against,
+            rounds,
+            ..Series::new(format!("{threads} × {us}"), 8192)
+        }
     }
 
     #[test]
     fn rows_are_compared_within_rounds() {
-        let all = [series(1, 100.0, None), series(1, 150.0, Some(0)), series(4, 200.0, Some(0))];
+        let all = [
+            series(1, 100.0, None),
+            series(1, 150.0, Some(0)),
+            series(4, 200.0, Some(0)),
+        ];
         let found = WorkloadResult::new(Workload::Group, &all, false);
         assert_eq!(found.rounds, 12);
         let ratio = |i: usize| found.rows[i].cost_ratio.unwrap();
@@ -232,12 +351,21 @@ mod tests {
         for (i, expected) in [(1, 1.5), (2, 0.5)] {
             let ratio = ratio(i);
             assert!((ratio.value - expected).abs() < 1e-9, "{ratio:?}");
-            assert!((ratio.high - ratio.low).abs() < 1e-9, "the disk's drift is in both: {ratio:?}");
+            assert!(
+                (ratio.high - ratio.low).abs() < 1e-9,
+                "the disk's drift is in both: {ratio:?}"
+            );
         }
         let row = &found.rows[2];
-        assert!((row.per_second.value - 20_000.0).abs() < 1e-6 && (row.median_us.value - 200.0).abs() < 1e-9);
+        assert!(
+            (row.per_second.value - 20_000.0).abs() < 1e-6
+                && (row.median_us.value - 200.0).abs() < 1e-9
+        );
         assert!((row.flush_calls_per_operation - 0.5).abs() < 1e-9);
-        assert_eq!((row.samples, row.flushes_per_operation, row.p99_us), (120, Some(1.0), None));
+        assert_eq!(
+            (row.samples, row.flushes_per_operation, row.p99_us),
+            (120, Some(1.0), None)
+        );
     }
 
     proptest! {
@@ -263,26 +391,47 @@ mod tests {
     fn a_ratio_is_settled_like_any_comparison() {
         assert_eq!(settled(&[1.2; 6]), Conclusion::Settled);
         assert_eq!(settled(&[0.8; 6]), Conclusion::Settled);
-        assert_eq!(settled(&[1.2; 5]), Conclusion::NotSettled, "too few rounds for an interval");
+        assert_eq!(
+            settled(&[1.2; 5]),
+            Conclusion::NotSettled,
+            "too few rounds for an interval"
+        );
         assert_eq!(settled(&[1.02; 6]), Conclusion::NoMeaningfulDifference);
-        assert_eq!(settled(&[1.02, 1.02, 1.02, 1.02, 1.02, 1.3]), Conclusion::NotSettled);
-        assert_eq!(settled(&[0.9, 1.0, 1.1, 1.2, 1.3, 1.4]), Conclusion::NotSettled);
+        assert_eq!(
+            settled(&[1.02, 1.02, 1.02, 1.02, 1.02, 1.3]),
+            Conclusion::NotSettled
+        );
+        assert_eq!(
+            settled(&[0.9, 1.0, 1.1, 1.2, 1.3, 1.4]),
+            Conclusion::NotSettled
+        );
     }
 
     #[test]
     fn samples_are_kept_only_when_asked_for() {
         let all = [series(1, 100.0, None)];
-        assert!(WorkloadResult::new(Workload::Floor, &all, false).rows[0].samples_us.is_empty());
+        assert!(
+            WorkloadResult::new(Workload::Floor, &all, false).rows[0]
+                .samples_us
+                .is_empty()
+        );
         let kept = WorkloadResult::new(Workload::Floor, &all, true);
         assert_eq!(kept.rows[0].samples_us.concat().len(), 120);
     }
 
     #[test]
     fn what_could_not_be_done_is_compared_with_nothing() {
-        let refused = Series { error: Some("refused".to_owned()), ..Series::new("direct", 8192) };
+        let refused = Series {
+            error: Some("refused".to_owned()),
+            ..Series::new("direct", 8192)
+        };
         let found = WorkloadResult::new(Workload::Floor, &[refused, series(1, 5.0, Some(0))], true);
         assert_eq!((found.rows[0].samples, found.rounds), (0, 12));
         assert!(found.rows[1].cost_ratio.is_none() && found.rows[1].against.is_none());
-        assert!(found.rows[0].flushes_per_operation.is_none(), "{:?}", found.rows[0]);
+        assert!(
+            found.rows[0].flushes_per_operation.is_none(),
+            "{:?}",
+            found.rows[0]
+        );
     }
 }

@@ -1,6 +1,8 @@
-//! One commit as a server makes it: all its pages in one pwrite at the next place of the segment, then the flush.
+//! One commit as a server makes it: all its pages in one pwrite at the next place of the segment,
+//! then the flush.
 //!
-//! Every result is checked. A call that a signal interrupted is repeated, and that commit does not count.
+//! Every result is checked. A call that a signal interrupted is repeated, and that commit does not
+//! count.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
@@ -28,15 +30,24 @@ impl Pages {
         let mut memory = vec![0; length + ALIGNMENT];
         for chunk in memory.chunks_mut(8) {
             let noise = rng.next_u64().to_ne_bytes();
-            chunk.iter_mut().zip(noise).for_each(|(to, from)| *to = from);
+            chunk
+                .iter_mut()
+                .zip(noise)
+                .for_each(|(to, from)| *to = from);
         }
         let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        Self { memory, start, length }
+        Self {
+            memory,
+            start,
+            length,
+        }
     }
 
     /// Its first `length` bytes, aligned.
     pub fn bytes(&self, length: usize) -> &[u8] {
-        self.memory.get(self.start..self.start + length.min(self.length)).unwrap_or_default()
+        self.memory
+            .get(self.start..self.start + length.min(self.length))
+            .unwrap_or_default()
     }
 }
 
@@ -51,7 +62,11 @@ pub struct Cursor {
 impl Cursor {
     /// A cursor in a part of the file, in bytes; both ends are multiples of [`PAGE`].
     pub fn new(start: u64, end: u64) -> Self {
-        Self { start, end, at: start }
+        Self {
+            start,
+            end,
+            at: start,
+        }
     }
 
     /// The offset for so many bytes; advances past them.
@@ -86,8 +101,8 @@ impl Writer {
         Self { method, file }
     }
 
-    /// Whether O_DIRECT goes through the page cache here, as on btrfs with checksums or ext4 with data=journal: only
-    /// then does a write of an odd length succeed.
+    /// Whether O_DIRECT goes through the page cache here, as on btrfs with checksums or ext4 with
+    /// data=journal: only then does a write of an odd length succeed.
     pub fn is_buffered(&self, pages: &Pages, offset: u64) -> bool {
         self.method.is_direct() && rustix::io::pwrite(&self.file, pages.bytes(100), offset).is_ok()
     }
@@ -104,17 +119,23 @@ impl Writer {
     pub fn commit(&self, pages: &[u8], offset: u64) -> Result<CommitTiming, Errno> {
         let mut interrupted = false;
         let begun = Instant::now();
-        let written = again(&mut interrupted, || rustix::io::pwrite(&self.file, pages, offset))?;
+        let written = again(&mut interrupted, || {
+            rustix::io::pwrite(&self.file, pages, offset)
+        })?;
         flush(self.method, &self.file, &mut interrupted)?;
         let micros = begun.elapsed().as_nanos() as f64 / 1e3;
         if written != pages.len() {
             // The kernel stops in the middle of a write only when there is no space for the rest.
             return Err(Errno::NOSPC);
         }
-        Ok(CommitTiming { micros, interrupted })
+        Ok(CommitTiming {
+            micros,
+            interrupted,
+        })
     }
 
-    /// Flushes the data that unflushed commits left in the page cache, so that the next method does not pay for them.
+    /// Flushes the data that unflushed commits left in the page cache, so that the next method does
+    /// not pay for them.
     pub fn settle(&self) -> Result<(), Errno> {
         again(&mut false, || rustix::fs::fdatasync(&self.file))
     }
@@ -127,7 +148,10 @@ impl AsFd for Writer {
 }
 
 /// Repeats a call until no signal interrupts it.
-pub fn again<T>(interrupted: &mut bool, mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+pub fn again<T>(
+    interrupted: &mut bool,
+    mut call: impl FnMut() -> Result<T, Errno>,
+) -> Result<T, Errno> {
     loop {
         match call() {
             Err(Errno::INTR) => *interrupted = true,
@@ -163,7 +187,9 @@ mod tests {
     #[test]
     fn a_cursor_never_leaves_its_part() {
         let mut cursor = Cursor::new(5 * PAGE as u64, 10 * PAGE as u64);
-        let places: Vec<u64> = (0..4).map(|_| cursor.take(2 * PAGE) / PAGE as u64).collect();
+        let places: Vec<u64> = (0..4)
+            .map(|_| cursor.take(2 * PAGE) / PAGE as u64)
+            .collect();
         assert_eq!(places, [5, 7, 5, 7]);
     }
 
@@ -173,6 +199,9 @@ mod tests {
         let mut interrupted = false;
         assert_eq!(again(&mut interrupted, || answers.pop().unwrap()), Ok(7));
         assert!(interrupted);
-        assert_eq!(again(&mut interrupted, || Err::<(), _>(Errno::IO)), Err(Errno::IO));
+        assert_eq!(
+            again(&mut interrupted, || Err::<(), _>(Errno::IO)),
+            Err(Errno::IO)
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! The scratch directory on the disk: made, found again by those who hold it open, and removed with the files that were
-//! created in it, whatever it is called by then.
+//! The scratch directory on the disk: made, found again by those who hold it open, and removed with
+//! the files that were created in it, whatever it is called by then.
 //!
-//! The files and their contents are left to [`super::scratch`]; [`super::watcher`] removes it when the prober dies.
+//! The files and their contents are left to [`super::scratch`]; [`super::watcher`] removes it when
+//! the prober dies.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
@@ -22,21 +23,29 @@ const FILE_PREFIX: &str = "walwise-";
 /// The number of names in a place that are looked at for directories that were left.
 const NAMES: usize = 100_000;
 
-const LOOK: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const LOOK: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
-/// Creates a private directory and opens it. A user who may rename files around it could swap it before it is open; one
-/// that is not ours, or not empty, is an error.
+/// Creates a private directory and opens it. A user who may rename files around it could swap it
+/// before it is open; one that is not ours, or not empty, is an error.
 pub(super) fn make_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     // Like O_EXCL it fails when the name exists, even as a link.
     rustix::fs::mkdirat(place, name, Mode::RWXU)?;
     let directory = rustix::fs::openat(place, name, LOOK, Mode::empty())?;
     let found = rustix::fs::fstat(&directory)?;
     let mut inside = Dir::read_from(&directory)?;
-    let is_new = inside
-        .all(|entry| entry.is_ok_and(|entry| [&b"."[..], b".."].contains(&entry.file_name().to_bytes())));
-    let is_ours =
-        found.st_uid == nix::unistd::geteuid().as_raw() || owner_given_in(&directory) == Ok(found.st_uid);
-    if is_new && is_ours { Ok(directory) } else { Err(Errno::STALE) }
+    let is_new = inside.all(|entry| {
+        entry.is_ok_and(|entry| [&b"."[..], b".."].contains(&entry.file_name().to_bytes()))
+    });
+    let is_ours = found.st_uid == nix::unistd::geteuid().as_raw()
+        || owner_given_in(&directory) == Ok(found.st_uid);
+    if is_new && is_ours {
+        Ok(directory)
+    } else {
+        Err(Errno::STALE)
+    }
 }
 
 /// The name of a new scratch directory of this process; nobody can guess it.
@@ -47,44 +56,59 @@ pub(super) fn new_name() -> String {
 /// The process in a name that [`new_name`] made.
 fn process_in(name: &str) -> Option<Pid> {
     let (pid, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    let is_number =
-        number.len() == 16 && number.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let is_number = number.len() == 16
+        && number
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     let is_pid = pid.bytes().all(|b| b.is_ascii_digit());
     Pid::from_raw(pid.parse().ok()?).filter(|_| is_number && is_pid)
 }
 
-/// Marks a scratch directory as in use, for as long as it is held open. Where no locks are, its name has to do.
+/// Marks a scratch directory as in use, for as long as it is held open. Where no locks are, its
+/// name has to do.
 pub(super) fn lock(directory: &OwnedFd) -> Result<(), Errno> {
     rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive)
 }
 
-/// The names of scratch directories that probes of ours left in a place when they were killed together with their watchers.
-/// A directory of somebody else's is not told, whatever it is called: it has to be private and ours.
+/// The names of scratch directories that probes of ours left in a place when they were killed
+/// together with their watchers. A directory of somebody else's is not told, whatever it is called:
+/// it has to be private and ours.
 pub(super) fn leftovers(place: &OwnedFd) -> Vec<String> {
-    let Ok(entries) = Dir::read_from(place) else { return Vec::new() };
+    let Ok(entries) = Dir::read_from(place) else {
+        return Vec::new();
+    };
     let is_left = |name: &String| {
         let left = || -> Result<bool, Errno> {
             let directory = rustix::fs::openat(place, name, LOOK, Mode::empty())?;
             let (found, around) = (rustix::fs::fstat(&directory)?, rustix::fs::fstat(place)?);
             let is_private = Mode::from_raw_mode(found.st_mode) == Mode::RWXU;
-            let is_ours = found.st_uid == nix::unistd::geteuid().as_raw() && found.st_dev == around.st_dev;
+            let is_ours =
+                found.st_uid == nix::unistd::geteuid().as_raw() && found.st_dev == around.st_dev;
             let is_free = match lock(&directory) {
                 Ok(()) => true,
                 Err(Errno::WOULDBLOCK) => false,
-                Err(_) => process_in(name).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH)),
+                Err(_) => {
+                    process_in(name).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+                }
             };
             Ok(is_private && is_ours && is_free)
         };
         left() == Ok(true)
     };
-    let names =
-        entries.flatten().take(NAMES).filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
-    let mut left: Vec<String> = names.filter(|name| process_in(name).is_some()).filter(is_left).collect();
+    let names = entries
+        .flatten()
+        .take(NAMES)
+        .filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
+    let mut left: Vec<String> = names
+        .filter(|name| process_in(name).is_some())
+        .filter(is_left)
+        .collect();
     left.sort_unstable();
     left
 }
 
-/// The owner that a file system gives to our files in a directory: some have no owners, or map root to another user.
+/// The owner that a file system gives to our files in a directory: some have no owners, or map root
+/// to another user.
 fn owner_given_in(directory: &OwnedFd) -> Result<u32, Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let name = file_name("owner");
@@ -94,9 +118,14 @@ fn owner_given_in(directory: &OwnedFd) -> Result<u32, Errno> {
     Ok(found?.st_uid)
 }
 
-/// Opens the scratch directory of that name if it is ours: it has the recorded inode or, when the prober died before
-/// reporting it, belongs to us and has the name that only we know. `None` where it does not exist or was replaced.
-pub(super) fn open_ours(place: impl AsFd, name: &str, inode: Option<u64>) -> Result<Option<OwnedFd>, Errno> {
+/// Opens the scratch directory of that name if it is ours: it has the recorded inode or, when the
+/// prober died before reporting it, belongs to us and has the name that only we know. `None` where
+/// it does not exist or was replaced.
+pub(super) fn open_ours(
+    place: impl AsFd,
+    name: &str,
+    inode: Option<u64>,
+) -> Result<Option<OwnedFd>, Errno> {
     let directory = match rustix::fs::openat(&place, name, LOOK, Mode::empty()) {
         Ok(directory) => directory,
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
@@ -104,14 +133,16 @@ pub(super) fn open_ours(place: impl AsFd, name: &str, inode: Option<u64>) -> Res
     };
     let (found, around) = (rustix::fs::fstat(&directory)?, rustix::fs::fstat(&place)?);
     let by_owner = || found.st_uid == nix::unistd::geteuid().as_raw();
-    let is_ours = found.st_dev == around.st_dev && inode.map_or_else(by_owner, |inode| inode == found.st_ino);
+    let is_ours =
+        found.st_dev == around.st_dev && inode.map_or_else(by_owner, |inode| inode == found.st_ino);
     Ok(is_ours.then_some(directory))
 }
 
 /// The number of searches for a directory while others rename it.
 const LOOKS: usize = 10;
 
-/// Removes a scratch directory that is held open and the files that were created in it, whatever its name is now.
+/// Removes a scratch directory that is held open and the files that were created in it, whatever
+/// its name is now.
 pub(super) fn remove_held(place: impl AsFd, name: &str, directory: &OwnedFd) -> Result<(), Errno> {
     remove_all(directory)?;
     let ours = rustix::fs::fstat(directory)?;
@@ -129,7 +160,9 @@ pub(super) fn remove_held(place: impl AsFd, name: &str, directory: &OwnedFd) -> 
         }
         let around = rustix::fs::openat(directory, "..", LOOK, Mode::empty())?;
         let entries = Dir::read_from(&around)?.flatten();
-        let now = entries.map(|entry| entry.file_name().to_owned()).find(|name| is_it(&around, name));
+        let now = entries
+            .map(|entry| entry.file_name().to_owned())
+            .find(|name| is_it(&around, name));
         match now.map(|now| rustix::fs::unlinkat(&around, now, AtFlags::REMOVEDIR)) {
             None | Some(Err(Errno::NOENT)) => {}
             Some(answer) => return answer,
@@ -143,7 +176,8 @@ pub(super) fn now_at(directory: &OwnedFd) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()
 }
 
-/// Removes all our files. Removing while listing may skip some, so it repeats until a list holds none.
+/// Removes all our files. Removing while listing may skip some, so it repeats until a list holds
+/// none.
 pub(super) fn remove_all(directory: &OwnedFd) -> Result<(), Errno> {
     while remove_files(directory)? > 0 {}
     Ok(())

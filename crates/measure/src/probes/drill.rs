@@ -1,9 +1,10 @@
-//! The writer and the reader of the drill: commits one after the other, each reported once it is said to be durable,
-//! and the commits that survive when the power is back.
+//! The writer and the reader of the drill: commits one after the other, each reported once it is
+//! said to be durable, and the commits that survive when the power is back.
 //!
-//! It writes into a directory of its own, which remains: it must be read after the power cut. Losses are computed in
-//! [`crate::drill`]. The caller's report is part of every commit, so nothing counts as acknowledged before it was
-//! reported. All files are opened relative to one open directory, so nobody can redirect a write.
+//! It writes into a directory of its own, which remains: it must be read after the power cut.
+//! Losses are computed in [`crate::drill`]. The caller's report is part of every commit, so nothing
+//! counts as acknowledged before it was reported. All files are opened relative to one open
+//! directory, so nobody can redirect a write.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -74,11 +75,13 @@ pub struct DrillDirectory {
 }
 
 impl DrillDirectory {
-    /// Opens it for writing; fails where somebody else could redirect root, and in a database's directory. The error is
-    /// a sentence.
+    /// Opens it for writing; fails where somebody else could redirect root, and in a database's
+    /// directory. The error is a sentence.
     pub fn to_write(path: &Path) -> Result<Self, String> {
         let walker = Walker::ourselves();
-        let end = walker.directory(path, CreationPolicy::Refused).map_err(|obstacle| obstacle.to_string())?;
+        let end = walker
+            .directory(path, CreationPolicy::Refused)
+            .map_err(|obstacle| obstacle.to_string())?;
         if let (0, Some(Stranger { at, who })) = (walker.uid, &end.stranger) {
             return Err(format!(
                 "{} belongs to {who}, who could lead root elsewhere; run the drill as the owner, or in a directory of root's on \
@@ -87,7 +90,10 @@ impl DrillDirectory {
             ));
         }
         let parent = Self::new(&end, path)?;
-        let held = parent.directory.try_clone().map_err(|error| crate::text::error_words(&error))?;
+        let held = parent
+            .directory
+            .try_clone()
+            .map_err(|error| crate::text::error_words(&error))?;
         match database_around(held, std::path::absolute(path).unwrap_or_default()) {
             Some(database) => Err(format!(
                 "{database} belongs to a database; name a directory beside it, on the same file system"
@@ -106,12 +112,15 @@ impl DrillDirectory {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty());
         let directory = directory.map_err(|errno| cannot(path, &errno.into()))?;
-        Ok(Self { directory, path: path.to_owned() })
+        Ok(Self {
+            directory,
+            path: path.to_owned(),
+        })
     }
 }
 
-/// Writes until it is told to stop. `tell` receives the head first, then the number of each commit that the system
-/// calls report as durable; it returns whether to go on.
+/// Writes until it is told to stop. `tell` receives the head first, then the number of each commit
+/// that the system calls report as durable; it returns whether to go on.
 pub fn write(
     parent: &DrillDirectory,
     method: Method,
@@ -123,7 +132,10 @@ pub fn write(
     let failed = |errno, doing: &str| ProbeError::from_errno(errno, doing, &path);
     let own = match make_directory(&parent.directory, DIRECTORY) {
         Err(Errno::EXIST) => {
-            let says = format!("{} is there already; read it or remove it first", shown(&path));
+            let says = format!(
+                "{} is there already; read it or remove it first",
+                shown(&path)
+            );
             return Err(ProbeError::new(ErrorKind::Gone, says));
         }
         made => made.map_err(|errno| failed(errno, "making the drill's directory"))?,
@@ -139,8 +151,8 @@ pub fn write(
             ProbeError::new(ErrorKind::Gone, says)
         })
     };
-    let mut segment =
-        Segment::make(&own, 0, method, segments).map_err(|errno| failed(errno, "making a segment"))?;
+    let mut segment = Segment::make(&own, 0, method, segments)
+        .map_err(|errno| failed(errno, "making a segment"))?;
     let mut go_on = told(tell(None))?;
     for number in 1.. {
         if !go_on {
@@ -152,7 +164,10 @@ pub fn write(
                 .map_err(|errno| failed(errno, "making a segment"))?;
         }
         fill(page, head.run, number);
-        segment.writer.commit(page, at * PAGE as u64).map_err(|errno| failed(errno, "a commit"))?;
+        segment
+            .writer
+            .commit(page, at * PAGE as u64)
+            .map_err(|errno| failed(errno, "a commit"))?;
         go_on = told(tell(Some(number)))?;
     }
     Ok(())
@@ -166,7 +181,8 @@ struct Segment {
 impl Segment {
     fn make(own: &OwnedFd, nth: u64, method: Method, segments: Segments) -> Result<Self, Errno> {
         let name = format!("{SEGMENT}{nth:08}");
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(own, &name, flags, Mode::RUSR | Mode::WUSR)?;
         let bytes = PAGES * PAGE as u64;
         match segments {
@@ -186,7 +202,10 @@ impl Segment {
         }
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | open_flags(method);
         let file = rustix::fs::openat(own, &name, flags, Mode::empty())?;
-        Ok(Self { nth, writer: Writer::new(method, file) })
+        Ok(Self {
+            nth,
+            writer: Writer::new(method, file),
+        })
     }
 }
 
@@ -206,11 +225,15 @@ fn sync(directory: &OwnedFd) -> Result<(), Errno> {
 }
 
 fn cannot(path: &Path, error: &io::Error) -> String {
-    format!("cannot read {}: {}", shown(path), crate::text::error_words(error))
+    format!(
+        "cannot read {}: {}",
+        shown(path),
+        crate::text::error_words(error)
+    )
 }
 
-/// The surviving part of a directory's drill: its head and the numbers of all whole pages. `tell` is called after each
-/// file.
+/// The surviving part of a directory's drill: its head and the numbers of all whole pages. `tell`
+/// is called after each file.
 pub fn read(parent: &DrillDirectory, tell: &mut dyn FnMut()) -> Result<(Head, Ranges), String> {
     let path = place(&parent.path);
     let failed = |name: &str, error: io::Error| cannot(&path.join(name), &error);
@@ -218,9 +241,13 @@ pub fn read(parent: &DrillDirectory, tell: &mut dyn FnMut()) -> Result<(Head, Ra
     let own = rustix::fs::openat(&parent.directory, DIRECTORY, flags, Mode::empty());
     let own = own.map_err(|errno| cannot(&path, &errno.into()))?;
     let mut text = String::new();
-    let mut head = open_file(&own, HEAD).map_err(|error| failed(HEAD, error))?.take(LONGEST_HEAD);
-    head.read_to_string(&mut text).map_err(|error| failed(HEAD, error))?;
-    let head = Head::parse(&text).ok_or_else(|| format!("{} is not of a drill", shown(&path.join(HEAD))))?;
+    let mut head = open_file(&own, HEAD)
+        .map_err(|error| failed(HEAD, error))?
+        .take(LONGEST_HEAD);
+    head.read_to_string(&mut text)
+        .map_err(|error| failed(HEAD, error))?;
+    let head = Head::parse(&text)
+        .ok_or_else(|| format!("{} is not of a drill", shown(&path.join(HEAD))))?;
     let mut numbers = BTreeSet::new();
     for entry in Dir::read_from(&own).map_err(|errno| cannot(&path, &errno.into()))? {
         let entry = entry.map_err(|errno| cannot(&path, &errno.into()))?;
@@ -241,7 +268,12 @@ fn open_file(own: &OwnedFd, name: &str) -> io::Result<File> {
         return Err(io::Error::other("it is no regular file"));
     }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok(File::from(rustix::fs::openat(own, name, flags, Mode::empty())?))
+    Ok(File::from(rustix::fs::openat(
+        own,
+        name,
+        flags,
+        Mode::empty(),
+    )?))
 }
 
 fn numbers_in(mut file: File, run: u64, numbers: &mut BTreeSet<u64>) -> io::Result<()> {
@@ -303,7 +335,13 @@ mod tests {
         segments: Segments,
         tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
     ) -> Result<(), ProbeError> {
-        write(&DrillDirectory::to_write(directory).unwrap(), Method::Floor, segments, &head(), tell)
+        write(
+            &DrillDirectory::to_write(directory).unwrap(),
+            Method::Floor,
+            segments,
+            &head(),
+            tell,
+        )
     }
 
     fn read(directory: &Path) -> Result<(Head, Ranges), String> {
@@ -325,11 +363,20 @@ mod tests {
                     pages,
                     when: String::new(),
                 };
-                let acknowledged =
-                    Acknowledged { head: head(), boot: String::new(), stack, last: commits, stopped: false };
+                let acknowledged = Acknowledged {
+                    head: head(),
+                    boot: String::new(),
+                    stack,
+                    last: commits,
+                    stopped: false,
+                };
                 let outcome = compare(&acknowledged, &survived).unwrap();
                 assert_eq!(outcome.lost(), 0, "{segments:?} {commits}: {survived}");
-                assert_eq!(outcome.examined, commits.min(2047), "{segments:?} {commits}");
+                assert_eq!(
+                    outcome.examined,
+                    commits.min(2047),
+                    "{segments:?} {commits}"
+                );
             }
         }
     }
@@ -382,8 +429,15 @@ mod tests {
         };
         write_in(&at("ground"), Segments::Fresh, &mut tell).unwrap();
         assert_eq!(fs::read_dir(at("precious")).unwrap().count(), 0);
-        assert_eq!(fs::read_dir(at("before/moved")).unwrap().count(), 3, "the head and two segments");
-        assert!(read(&at("before")).is_err(), "a link in its place is not read");
+        assert_eq!(
+            fs::read_dir(at("before/moved")).unwrap().count(),
+            3,
+            "the head and two segments"
+        );
+        assert!(
+            read(&at("before")).is_err(),
+            "a link in its place is not read"
+        );
     }
 
     #[test]
@@ -391,7 +445,11 @@ mod tests {
         let directory = written(3, Segments::Recycled);
         let own = place(directory.path());
         nix::unistd::mkfifo(&own.join("segment-1"), nix::sys::stat::Mode::S_IRUSR).unwrap();
-        assert!(read(directory.path()).unwrap_err().contains("no regular file"));
+        assert!(
+            read(directory.path())
+                .unwrap_err()
+                .contains("no regular file")
+        );
     }
 
     #[test]

@@ -14,7 +14,9 @@ use crate::text;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// There is no such directory.
-    #[error("{0} does not exist; create it, or name a directory on the same file system with --scratch DIR")]
+    #[error(
+        "{0} does not exist; create it, or name a directory on the same file system with --scratch DIR"
+    )]
     Missing(String),
     /// It is a file or a device.
     #[error("{0} is not a directory; name the directory that is to be measured")]
@@ -53,7 +55,10 @@ pub enum Refusal {
     #[error(
         "{directory} is on a {class} file system, which walwise measures only when --scratch DIR names it, or with probe --force"
     )]
-    Class { directory: String, class: &'static str },
+    Class {
+        directory: String,
+        class: &'static str,
+    },
     /// The directory to write in does not respond.
     #[error("{directory}: {why}; name a directory of a file system that works")]
     Silent {
@@ -64,7 +69,11 @@ pub enum Refusal {
     #[error(
         "{directory} has {free} free, and a probe needs {needed}; free some space, name a directory on a file system of the same kind with --scratch DIR, or let probe --force fill it further"
     )]
-    Space { directory: String, free: String, needed: String },
+    Space {
+        directory: String,
+        free: String,
+        needed: String,
+    },
     /// Any other error of the system.
     #[error("{directory} cannot be probed: {error}")]
     System { directory: String, error: String },
@@ -79,7 +88,10 @@ impl Refusal {
             Errno::NOTDIR => Self::NotADirectory(directory),
             Errno::ACCESS | Errno::PERM => Self::Denied(directory),
             Errno::ROFS => Self::ReadOnly(directory),
-            errno => Self::System { directory, error: errno.to_string() },
+            errno => Self::System {
+                directory,
+                error: errno.to_string(),
+            },
         }
     }
 }
@@ -114,21 +126,30 @@ pub struct ProbeError {
 
 impl ProbeError {
     pub(super) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), partial: None }
+        Self {
+            kind,
+            message: message.into(),
+            partial: None,
+        }
     }
 
     /// The error of the system while we were `doing` something in a directory.
     pub(super) fn from_errno(errno: Errno, doing: &str, directory: &Path) -> Self {
         let at = shown(directory);
         let (kind, says) = match errno {
-            Errno::NOSPC => (ErrorKind::Full, format!("{at} ran out of space; free some and probe again")),
+            Errno::NOSPC => (
+                ErrorKind::Full,
+                format!("{at} ran out of space; free some and probe again"),
+            ),
             Errno::DQUOT => (
                 ErrorKind::Full,
                 format!("the disk quota at {at} is used up; raise it or probe as another user"),
             ),
             Errno::IO => (
                 ErrorKind::Disk,
-                format!("the disk under {at} reported an I/O error; look at dmesg before anything else"),
+                format!(
+                    "the disk under {at} reported an I/O error; look at dmesg before anything else"
+                ),
             ),
             Errno::ROFS => (
                 ErrorKind::ReadOnly,
@@ -136,11 +157,15 @@ impl ProbeError {
             ),
             Errno::NOENT | Errno::STALE => (
                 ErrorKind::Gone,
-                format!("{at} or what walwise wrote in it was removed; probe again when it is left alone"),
+                format!(
+                    "{at} or what walwise wrote in it was removed; probe again when it is left alone"
+                ),
             ),
             Errno::ACCESS | Errno::PERM => {
                 let look = Command::or_why(Command::new("lsattr -d ").value(&at));
-                let says = format!("{at} does not allow it; probe as its owner or as root, and see {look}");
+                let says = format!(
+                    "{at} does not allow it; probe as its owner or as root, and see {look}"
+                );
                 (ErrorKind::Other, says)
             }
             errno => (ErrorKind::Other, format!("{at}: {errno}")),

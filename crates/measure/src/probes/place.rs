@@ -1,10 +1,13 @@
-//! The place of the scratch directory: in the directory asked for, or beside it when that belongs to a database.
+//! The place of the scratch directory: in the directory asked for, or beside it when that belongs
+//! to a database.
 //!
-//! A place is good when its figures are those of the target: same file system and subvolume (`st_dev`, of which btrfs
-//! has one per subvolume). Inode flags that change how data is written (ioctl_iflags(2)) are given to the scratch
-//! directory where the place lacks them. The id of a quota project cannot be read without an unsafe call and is not compared; whether the directory passes one on is. The
-//! contents of its parent directories decide whether it is inside a database. Each parent is opened from the one below
-//! it, so that the directory that was examined is the one that is written in.
+//! A place is good when its figures are those of the target: same file system and subvolume
+//! (`st_dev`, of which btrfs has one per subvolume). Inode flags that change how data is written
+//! (ioctl_iflags(2)) are given to the scratch directory where the place lacks them. The id of a
+//! quota project cannot be read without an unsafe call and is not compared; whether the directory
+//! passes one on is. The contents of its parent directories decide whether it is inside a database.
+//! Each parent is opened from the one below it, so that the directory that was examined is the one
+//! that is written in.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -36,8 +39,8 @@ pub struct Room {
     pub to_the_brim: bool,
 }
 
-/// Finds the place for a target, or for the directory that `--scratch` names in its stead. Network and FUSE file
-/// systems need `anywhere`.
+/// Finds the place for a target, or for the directory that `--scratch` names in its stead. Network
+/// and FUSE file systems need `anywhere`.
 pub fn find(
     target: &Path,
     scratch: Option<&Path>,
@@ -56,7 +59,11 @@ pub fn find(
     check_writable(&directory, &path)?;
     check_space(&directory, &path, room)?;
     let stat = rustix::fs::fstat(&directory).map_err(|e| Refusal::from_errno(e, &path))?;
-    Ok(ScratchParent { directory: path, identity: (stat.st_dev, stat.st_ino), flags })
+    Ok(ScratchParent {
+        directory: path,
+        identity: (stat.st_dev, stat.st_ino),
+        flags,
+    })
 }
 
 /// An open directory, and its path for display.
@@ -71,11 +78,14 @@ const HOLD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC
 impl OpenDirectory {
     /// Opens the target of a path, links followed.
     fn open(path: &Path) -> Result<Self, Refusal> {
-        let directory =
-            rustix::fs::openat(CWD, path, HOLD, Mode::empty()).map_err(|e| Refusal::from_errno(e, path))?;
+        let directory = rustix::fs::openat(CWD, path, HOLD, Mode::empty())
+            .map_err(|e| Refusal::from_errno(e, path))?;
         // Only for display, and to recognise it when it is opened again.
         let real = fs::canonicalize(path).map_err(|e| Refusal::from_errno(errno(&e), path))?;
-        Ok(Self { directory, path: real })
+        Ok(Self {
+            directory,
+            path: real,
+        })
     }
 
     /// Its parent; `None` for the root.
@@ -96,7 +106,9 @@ impl OpenDirectory {
 
     /// The device number of its file system, or on btrfs of its subvolume.
     fn device(&self) -> Option<u64> {
-        rustix::fs::fstat(&self.directory).ok().map(|found| found.st_dev)
+        rustix::fs::fstat(&self.directory)
+            .ok()
+            .map(|found| found.st_dev)
     }
 }
 
@@ -111,17 +123,28 @@ fn errno(error: &std::io::Error) -> rustix::io::Errno {
 }
 
 /// The directory that `--scratch` names, when it yields the same figures as the target would.
-fn requested_parent(scratch: &Path, target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
+fn requested_parent(
+    scratch: &Path,
+    target: &Path,
+) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
     let upward = OpenDirectory::open(scratch)?.upward();
     if let Some(database) = database_of(&upward).and_then(|at| upward.get(at)) {
         let why = "--scratch names a place in it".to_owned();
-        return Err(Refusal::NoPlaceBeside { database: shown(&database.path), why });
+        return Err(Refusal::NoPlaceBeside {
+            database: shown(&database.path),
+            why,
+        });
     }
-    let place = upward.into_iter().next().ok_or_else(|| Refusal::Missing(shown(scratch)))?;
+    let place = upward
+        .into_iter()
+        .next()
+        .ok_or_else(|| Refusal::Missing(shown(scratch)))?;
     match OpenDirectory::open(target).map(|target| difference(&place, &target)) {
-        Ok(Err(why)) => {
-            Err(Refusal::ElsewhereScratch { scratch: shown(scratch), target: shown(target), why })
-        }
+        Ok(Err(why)) => Err(Refusal::ElsewhereScratch {
+            scratch: shown(scratch),
+            target: shown(target),
+            why,
+        }),
         Ok(Ok(flags)) => Ok((place, flags)),
         Err(_) => Ok((place, None)),
     }
@@ -130,10 +153,21 @@ fn requested_parent(scratch: &Path, target: &Path) -> Result<(OpenDirectory, Opt
 /// The target, or the parent of the database it belongs to.
 fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
     let mut upward = OpenDirectory::open(target)?.upward();
-    let Some(at) = database_of(&upward) else { return Ok((upward.swap_remove(0), None)) };
-    let database = upward.get(at).map(|database| shown(&database.path)).unwrap_or_default();
-    let refuse = |why: String| Refusal::NoPlaceBeside { database: database.clone(), why };
-    if let Some(top) = top_of_mount(&upward).filter(|top| *top <= at).and_then(|top| upward.get(top)) {
+    let Some(at) = database_of(&upward) else {
+        return Ok((upward.swap_remove(0), None));
+    };
+    let database = upward
+        .get(at)
+        .map(|database| shown(&database.path))
+        .unwrap_or_default();
+    let refuse = |why: String| Refusal::NoPlaceBeside {
+        database: database.clone(),
+        why,
+    };
+    if let Some(top) = top_of_mount(&upward)
+        .filter(|top| *top <= at)
+        .and_then(|top| upward.get(top))
+    {
         return Err(refuse(format!(
             "{} is the top of its file system or subvolume as it is mounted there, with nothing beside it; it can be measured once it lies a directory below, or where the same file system is mounted elsewhere too",
             shown(&top.path)
@@ -143,7 +177,10 @@ fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refu
         return Err(refuse("there is nothing beside it".to_owned()));
     };
     match difference(parent, target) {
-        Err(why) => Err(refuse(format!("{} beside it is unfit: {why}", shown(&parent.path)))),
+        Err(why) => Err(refuse(format!(
+            "{} beside it is unfit: {why}",
+            shown(&parent.path)
+        ))),
         Ok(flags) => Ok((upward.swap_remove(at + 1), flags)),
     }
 }
@@ -151,40 +188,58 @@ fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refu
 /// The topmost of the directory and its parents on the same file system and subvolume.
 fn top_of_mount(upward: &[OpenDirectory]) -> Option<usize> {
     let here = upward.first()?.device()?;
-    upward.iter().take_while(|held| held.device() == Some(here)).count().checked_sub(1)
+    upward
+        .iter()
+        .take_while(|held| held.device() == Some(here))
+        .count()
+        .checked_sub(1)
 }
 
 /// The topmost of the directory and its parents in which a database keeps files.
 fn database_of(upward: &[OpenDirectory]) -> Option<usize> {
-    upward.iter().rposition(|held| holds_database(&held.directory))
+    upward
+        .iter()
+        .rposition(|held| holds_database(&held.directory))
 }
 
 /// The path of the database that a directory belongs to, for display; `None` if it belongs to none.
 pub fn database_around(directory: OwnedFd, path: PathBuf) -> Option<String> {
     let upward = OpenDirectory { directory, path }.upward();
-    database_of(&upward).and_then(|at| upward.get(at)).map(|database| shown(&database.path))
+    database_of(&upward)
+        .and_then(|at| upward.get(at))
+        .map(|database| shown(&database.path))
 }
 
 /// Whether a server made it: it holds a name that only that server gives.
 fn holds_database(directory: &OwnedFd) -> bool {
-    let is_there = |mark: &&str| rustix::fs::statat(directory, *mark, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    let is_there =
+        |mark: &&str| rustix::fs::statat(directory, *mark, AtFlags::SYMLINK_NOFOLLOW).is_ok();
     Area::ALL.iter().map(|area| area.database()).any(|server| {
         server.marks.iter().any(is_there)
-            || server.tablespace_mark.is_some_and(|mark| holds_tablespace(directory, mark))
+            || server
+                .tablespace_mark
+                .is_some_and(|mark| holds_tablespace(directory, mark))
     })
 }
 
 /// A directory with many names is none.
 fn holds_tablespace(directory: &OwnedFd, mark: &str) -> bool {
-    let mut names = reopen(directory).and_then(Dir::new).into_iter().flatten().take(66).flatten();
+    let mut names = reopen(directory)
+        .and_then(Dir::new)
+        .into_iter()
+        .flatten()
+        .take(66)
+        .flatten();
     let is_its = |name: &[u8]| {
-        name.strip_prefix(mark.as_bytes()).and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit)
+        name.strip_prefix(mark.as_bytes())
+            .and_then(<[u8]>::first)
+            .is_some_and(u8::is_ascii_digit)
     };
     names.any(|entry| is_its(entry.file_name().to_bytes()))
 }
 
-/// The inode flags that a scratch directory in this place needs to give the figures of the target; the error is a
-/// difference that no flag removes.
+/// The inode flags that a scratch directory in this place needs to give the figures of the target;
+/// the error is a difference that no flag removes.
 fn difference(place: &OpenDirectory, target: &OpenDirectory) -> Result<Option<IFlags>, String> {
     match (place.device(), target.device()) {
         (Some(a), Some(b)) if a == b => {}
@@ -199,7 +254,11 @@ fn difference(place: &OpenDirectory, target: &OpenDirectory) -> Result<Option<IF
             let words = |flags: Option<IFlags>| match flags {
                 None => "unreadable".to_owned(),
                 Some(flags) if flags.is_empty() => "none".to_owned(),
-                Some(flags) => flags.iter_names().map(|(name, _)| name).collect::<Vec<_>>().join(" "),
+                Some(flags) => flags
+                    .iter_names()
+                    .map(|(name, _)| name)
+                    .collect::<Vec<_>>()
+                    .join(" "),
             };
             Err(format!(
                 "its inode flags differ ({} instead of {}), see chattr(1)",
@@ -213,14 +272,16 @@ fn difference(place: &OpenDirectory, target: &OpenDirectory) -> Result<Option<IF
 /// FS_NOCOMP_FL of linux/fs.h, for which the library has no name.
 const NOT_COMPRESSED: IFlags = IFlags::from_bits_retain(0x400);
 
-/// The inode flags that change how data is written, and that new files take over from their directory.
+/// The inode flags that change how data is written, and that new files take over from their
+/// directory.
 pub const INHERITED: IFlags = IFlags::NOCOW
     .union(IFlags::COMPRESSED)
     .union(NOT_COMPRESSED)
     .union(IFlags::JOURNALING)
     .union(IFlags::SYNC);
 
-/// Those, and the one that decides to which quota data counts. Empty where the file system has none.
+/// Those, and the one that decides to which quota data counts. Empty where the file system has
+/// none.
 fn flags(held: &OpenDirectory) -> Option<IFlags> {
     let matter = INHERITED | IFlags::PROJECT_INHERIT;
     let directory = reopen(&held.directory).ok()?;
@@ -237,7 +298,9 @@ fn flags(held: &OpenDirectory) -> Option<IFlags> {
 fn foreign_class(magic: u64) -> Option<&'static str> {
     match magic {
         0x6969 | 0x517b | 0xff53_4d42 | 0xfe53_4d42 | 0x00c3_6400 | 0x5346_414f | 0x0102_1997
-        | 0x0bd0_0bd0 | 0x4750_4653 | 0x7375_7245 | 0x564c | 0x0116_1970 | 0x7461_636f => Some("network"),
+        | 0x0bd0_0bd0 | 0x4750_4653 | 0x7375_7245 | 0x564c | 0x0116_1970 | 0x7461_636f => {
+            Some("network")
+        }
         0x6573_5546 => Some("FUSE"),
         _ => None,
     }
@@ -248,7 +311,10 @@ fn check_class(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
     #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
     let magic = (statfs.f_type as u64) & 0xffff_ffff;
     match foreign_class(magic) {
-        Some(class) => Err(Refusal::Class { directory: shown(path), class }),
+        Some(class) => Err(Refusal::Class {
+            directory: shown(path),
+            class,
+        }),
         None => Ok(()),
     }
 }
@@ -259,16 +325,28 @@ fn check_writable(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
         .map_err(|e| Refusal::from_errno(e, path))
 }
 
-/// Requires four times the space in use at a time, with five percent of the file system left after that.
+/// Requires four times the space in use at a time, with five percent of the file system left after
+/// that.
 fn check_space(directory: &OwnedFd, path: &Path, room: &Room) -> Result<(), Refusal> {
     let vfs = rustix::fs::fstatvfs(directory).map_err(|e| Refusal::from_errno(e, path))?;
-    let (size, free) = (vfs.f_blocks.saturating_mul(vfs.f_frsize), vfs.f_bavail.saturating_mul(vfs.f_frsize));
+    let (size, free) = (
+        vfs.f_blocks.saturating_mul(vfs.f_frsize),
+        vfs.f_bavail.saturating_mul(vfs.f_frsize),
+    );
     let bytes = room.bytes;
-    let margin = if room.to_the_brim { bytes } else { (4 * bytes).max(bytes + size / 20) };
+    let margin = if room.to_the_brim {
+        bytes
+    } else {
+        (4 * bytes).max(bytes + size / 20)
+    };
     // A tmpfs without a limit reports zero blocks.
     if size > 0 && free < margin {
         let (directory, free, needed) = (shown(path), text::bytes(free), text::bytes(margin));
-        return Err(Refusal::Space { directory, free, needed });
+        return Err(Refusal::Space {
+            directory,
+            free,
+            needed,
+        });
     }
     Ok(())
 }
@@ -277,7 +355,10 @@ fn check_space(directory: &OwnedFd, path: &Path, room: &Room) -> Result<(), Refu
 mod tests {
     use super::*;
 
-    const FILE: Room = Room { bytes: 1 << 20, to_the_brim: false };
+    const FILE: Room = Room {
+        bytes: 1 << 20,
+        to_the_brim: false,
+    };
 
     fn find(target: &Path, scratch: Option<&Path>, room: Room) -> Result<ScratchParent, Refusal> {
         super::find(target, scratch, scratch.is_some(), &room)
@@ -298,17 +379,27 @@ mod tests {
     #[test]
     fn databases_are_left_alone_at_any_depth() {
         let (_keep, path) = directory();
-        for (mark, inside) in
-            [("PG_VERSION", "base/1"), ("archive_status", ""), ("ibdata1", "shop"), ("PG_16_1", "5")]
-        {
+        for (mark, inside) in [
+            ("PG_VERSION", "base/1"),
+            ("archive_status", ""),
+            ("ibdata1", "shop"),
+            ("PG_16_1", "5"),
+        ] {
             let database = path.join(format!("with-{mark}"));
             fs::create_dir_all(database.join(inside)).unwrap();
             fs::write(database.join(mark), "").unwrap();
             // Every database directory of a cluster has the same mark again.
             fs::write(database.join(inside).join("PG_VERSION"), "").unwrap();
-            assert_eq!(find(&database.join(inside), None, FILE).unwrap().directory, path, "{mark}");
+            assert_eq!(
+                find(&database.join(inside), None, FILE).unwrap().directory,
+                path,
+                "{mark}"
+            );
             let refusal = find(&path, Some(&database.join(inside)), FILE).unwrap_err();
-            assert!(matches!(refusal, Refusal::NoPlaceBeside { .. }), "{refusal}");
+            assert!(
+                matches!(refusal, Refusal::NoPlaceBeside { .. }),
+                "{refusal}"
+            );
         }
     }
 
@@ -319,8 +410,16 @@ mod tests {
         fs::create_dir(&database).unwrap();
         fs::write(database.join("PG_VERSION"), "15\n").unwrap();
         std::os::unix::fs::symlink(&database, path.join("link")).unwrap();
-        assert_eq!(find(&path.join("link"), None, FILE).unwrap().directory, path);
-        assert_eq!(find(&path.join("link/../main/."), None, FILE).unwrap().directory, path);
+        assert_eq!(
+            find(&path.join("link"), None, FILE).unwrap().directory,
+            path
+        );
+        assert_eq!(
+            find(&path.join("link/../main/."), None, FILE)
+                .unwrap()
+                .directory,
+            path
+        );
     }
 
     #[test]
@@ -332,22 +431,39 @@ mod tests {
             "{missing}"
         );
         fs::write(path.join("file"), "").unwrap();
-        assert!(matches!(find(&path.join("file"), None, FILE), Err(Refusal::NotADirectory(_))));
-        assert!(matches!(find(&path.join("file/x"), None, FILE), Err(Refusal::NotADirectory(_))));
+        assert!(matches!(
+            find(&path.join("file"), None, FILE),
+            Err(Refusal::NotADirectory(_))
+        ));
+        assert!(matches!(
+            find(&path.join("file/x"), None, FILE),
+            Err(Refusal::NotADirectory(_))
+        ));
     }
 
     #[test]
     fn scratch_elsewhere_is_refused() {
         let (_keep, path) = directory();
         let refusal = find(&path, Some(Path::new("/proc")), FILE).unwrap_err();
-        assert!(matches!(refusal, Refusal::ElsewhereScratch { .. }), "{refusal}");
+        assert!(
+            matches!(refusal, Refusal::ElsewhereScratch { .. }),
+            "{refusal}"
+        );
         assert!(find(&path.join("to-be-created"), Some(&path), FILE).is_ok());
     }
 
     #[test]
     fn space_is_kept() {
         let (_keep, path) = directory();
-        let refusal = find(&path, None, Room { bytes: 1 << 50, to_the_brim: true }).unwrap_err();
+        let refusal = find(
+            &path,
+            None,
+            Room {
+                bytes: 1 << 50,
+                to_the_brim: true,
+            },
+        )
+        .unwrap_err();
         assert!(matches!(refusal, Refusal::Space { .. }), "{refusal}");
     }
 

@@ -1,4 +1,5 @@
-//! The plan of a probe before it runs: where, how much, how long, with which methods. A plan writes nothing.
+//! The plan of a probe before it runs: where, how much, how long, with which methods. A plan writes
+//! nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -57,14 +58,21 @@ pub struct ProbePlan {
     pub(super) options: ProbeOptions,
 }
 
-/// The space that a workload may use besides its file and another of that size, in bytes: a neighbour's writes for half
-/// a second, some thousand small files.
+/// The space that a workload may use besides its file and another of that size, in bytes: a
+/// neighbour's writes for half a second, some thousand small files.
 const SMALL_THINGS: u64 = 16 << 20;
 
 /// Plans a probe; the refusal says why there can be none.
 pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
-    let class = request.mount_class.filter(|_| request.scratch.is_none() && !request.options.force);
-    let refuse = |class| Err(Refusal::Class { directory: shown(&request.target), class });
+    let class = request
+        .mount_class
+        .filter(|_| request.scratch.is_none() && !request.options.force);
+    let refuse = |class| {
+        Err(Refusal::Class {
+            directory: shown(&request.target),
+            class,
+        })
+    };
     match class {
         Some(MountClass::Network) => return refuse("network"),
         Some(MountClass::Fuse) => return refuse("FUSE"),
@@ -88,16 +96,38 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         ServerLog::Redo(redo) => (redo.measured(), redo.clone()),
     };
     // Direct and buffered commits have half of the file each, with room for two of the largest.
-    let most_pages = rows.iter().map(|row| u64::from(row.pages)).max().unwrap_or(1).max(2);
+    let most_pages = rows
+        .iter()
+        .map(|row| u64::from(row.pages))
+        .max()
+        .unwrap_or(1)
+        .max(2);
     let page = super::commit::PAGE as u64;
-    let file_bytes = request.file_bytes.max(4 * most_pages * page).next_multiple_of(4 * page);
-    let at_a_time = if request.workloads.is_empty() { file_bytes } else { 2 * file_bytes + SMALL_THINGS };
-    let room = Room { bytes: at_a_time, to_the_brim: request.options.force };
+    let file_bytes = request
+        .file_bytes
+        .max(4 * most_pages * page)
+        .next_multiple_of(4 * page);
+    let at_a_time = if request.workloads.is_empty() {
+        file_bytes
+    } else {
+        2 * file_bytes + SMALL_THINGS
+    };
+    let room = Room {
+        bytes: at_a_time,
+        to_the_brim: request.options.force,
+    };
     let anywhere = request.scratch.is_some() || request.options.force;
-    let ScratchParent { directory, identity, flags } =
-        place::find(&request.target, request.scratch.as_deref(), anywhere, &room)?;
+    let ScratchParent {
+        directory,
+        identity,
+        flags,
+    } = place::find(&request.target, request.scratch.as_deref(), anywhere, &room)?;
     let seconds = request.seconds.clamp(0.1, 3_600.0);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped above")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped above"
+    )]
     let commits = match request.workloads.as_slice() {
         // The tool writes as fast as the disk takes it.
         [Workload::PgTestFsync] => (seconds * f64::from(256 << 20)) as u64,
@@ -105,7 +135,10 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     };
     let max_bytes = file_bytes + commits;
     let times = request.workloads.len() + usize::from(!rows.is_empty());
-    let (total_seconds, total_bytes) = (seconds * times as f64, max_bytes.saturating_mul(times as u64));
+    let (total_seconds, total_bytes) = (
+        seconds * times as f64,
+        max_bytes.saturating_mul(times as u64),
+    );
     let says = format!(
         "writes at most {} in a scratch directory in {}, {} at a time, in at most {total_seconds:.0} s{}",
         text::bytes(total_bytes),
@@ -113,7 +146,10 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         text::bytes(at_a_time),
         request
             .smallest_disk_bytes
-            .map_or_else(String::new, |size| format!("; that {}", wear::words(total_bytes, size))),
+            .map_or_else(String::new, |size| format!(
+                "; that {}",
+                wear::words(total_bytes, size)
+            )),
     );
     Ok(ProbePlan {
         directory,
@@ -139,13 +175,17 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     })
 }
 
-/// Later steps touch the directory in this process, where a hang could not be ended. Targets were checked when facts
-/// were collected.
+/// Later steps touch the directory in this process, where a hang could not be ended. Targets were
+/// checked when facts were collected.
 fn check_answers(directory: &Path, program: &Path) -> Result<(), Refusal> {
     match LiveHost::asking_through(program.to_owned()).stat(directory) {
-        Err(Miss { kind: MissKind::TimedOut, detail }) => {
-            Err(Refusal::Silent { directory: shown(directory), why: detail })
-        }
+        Err(Miss {
+            kind: MissKind::TimedOut,
+            detail,
+        }) => Err(Refusal::Silent {
+            directory: shown(directory),
+            why: detail,
+        }),
         _ => Ok(()),
     }
 }
@@ -156,11 +196,22 @@ fn rows(request: &ProbeRequest) -> Vec<BenchmarkCase> {
         ServerLog::Wal(settings) => server_methods(settings),
         ServerLog::Redo(redo) => redo.methods.iter().map(|(method, _)| *method).collect(),
     };
-    let row = |method, pages| BenchmarkCase { method, pages, as_server: true };
-    let of_server = methods.iter().flat_map(|m| request.pages.iter().map(|pages| row(*m, *pages)));
+    let row = |method, pages| BenchmarkCase {
+        method,
+        pages,
+        as_server: true,
+    };
+    let of_server = methods
+        .iter()
+        .flat_map(|m| request.pages.iter().map(|pages| row(*m, *pages)));
     let mut rows: Vec<BenchmarkCase> = of_server.collect();
-    if let ServerLog::Redo(RedoShape { blocks_ahead: Some(blocks), .. }) = &request.server
-        && let Some(first) = methods.first().filter(|_| !rows.is_empty() && !request.pages.contains(blocks))
+    if let ServerLog::Redo(RedoShape {
+        blocks_ahead: Some(blocks),
+        ..
+    }) = &request.server
+        && let Some(first) = methods
+            .first()
+            .filter(|_| !rows.is_empty() && !request.pages.contains(blocks))
     {
         rows.push(row(*first, *blocks));
     }
@@ -169,7 +220,11 @@ fn rows(request: &ProbeRequest) -> Vec<BenchmarkCase> {
     }
     for method in &request.extra {
         if !rows.iter().any(|r| r.method == *method) {
-            rows.push(BenchmarkCase { method: *method, pages: 1, as_server: false });
+            rows.push(BenchmarkCase {
+                method: *method,
+                pages: 1,
+                as_server: false,
+            });
         }
     }
     rows
@@ -186,7 +241,10 @@ mod tests {
             let mut request = ProbeRequest::new("/nonexistent/that/would/hang");
             request.mount_class = Some(class);
             let refusal = plan(&request).unwrap_err();
-            assert!(matches!(&refusal, Refusal::Class { class, .. } if *class == word), "{refusal}");
+            assert!(
+                matches!(&refusal, Refusal::Class { class, .. } if *class == word),
+                "{refusal}"
+            );
         }
     }
 
@@ -194,10 +252,23 @@ mod tests {
     fn a_plan_says_what_it_will_do() {
         let directory = tempfile::tempdir().unwrap();
         let plan = plan(&ProbeRequest::new(directory.path())).unwrap();
-        assert!(plan.says.starts_with("writes at most 336 MiB in a scratch directory in /"), "{}", plan.says);
-        assert!(plan.says.ends_with(", 16 MiB at a time, in at most 10 s"), "{}", plan.says);
+        assert!(
+            plan.says
+                .starts_with("writes at most 336 MiB in a scratch directory in /"),
+            "{}",
+            plan.says
+        );
+        assert!(
+            plan.says.ends_with(", 16 MiB at a time, in at most 10 s"),
+            "{}",
+            plan.says
+        );
         assert_eq!(plan.rows.len(), 9);
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "a plan writes nothing");
+        assert_eq!(
+            std::fs::read_dir(directory.path()).unwrap().count(),
+            0,
+            "a plan writes nothing"
+        );
     }
 
     #[test]
@@ -208,13 +279,18 @@ mod tests {
         request.smallest_disk_bytes = Some(1 << 40);
         let all = plan(&request).unwrap();
         assert!(
-            all.says.contains("48 MiB at a time, in at most 70 s; that wears less than 0.001 % off"),
+            all.says
+                .contains("48 MiB at a time, in at most 70 s; that wears less than 0.001 % off"),
             "{}",
             all.says
         );
         request.pages.clear();
         let without = plan(&request).unwrap();
-        assert!(without.rows.is_empty() && without.says.contains("in at most 60 s"), "{}", without.says);
+        assert!(
+            without.rows.is_empty() && without.says.contains("in at most 60 s"),
+            "{}",
+            without.says
+        );
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! How InnoDB writes its redo log, by release and settings: the methods that a server can have, and the one it has.
+//! How InnoDB writes its redo log, by release and settings: the methods that a server can have, and
+//! the one it has.
 //!
-//! MySQL's log goes through the page cache, whatever `innodb_flush_method` says of data files; O_DSYNC opens it with
-//! O_SYNC (os_file_create_func of storage/innobase/os/os0file.cc, log_flush_low of log/log0write.cc). MariaDB's does so
-//! before 10.8. Later releases open it with O_DIRECT, unless `innodb_log_file_buffering` is on, and always with O_DSYNC
-//! where it is written through (strace of 10.11.19). MariaDB flushes with fdatasync (os_file_sync_posix).
+//! MySQL's log goes through the page cache, whatever `innodb_flush_method` says of data files;
+//! O_DSYNC opens it with O_SYNC (os_file_create_func of storage/innobase/os/os0file.cc,
+//! log_flush_low of log/log0write.cc). MariaDB's does so before 10.8. Later releases open it with
+//! O_DIRECT, unless `innodb_log_file_buffering` is on, and always with O_DSYNC where it is written
+//! through (strace of 10.11.19). MariaDB flushes with fdatasync (os_file_sync_posix).
 
 use crate::facts::catalog::mysql::{self, FlushMethod};
 use crate::facts::catalog::target::ROLES;
@@ -13,13 +15,15 @@ use crate::measure::{LogKind, MeasuredLog, Method, MethodSetting};
 use crate::servers::servers;
 use crate::version::Version;
 
-/// Size of a block of the redo log in bytes, where the device does not decide it (OS_FILE_LOG_BLOCK_SIZE).
+/// Size of a block of the redo log in bytes, where the device does not decide it
+/// (OS_FILE_LOG_BLOCK_SIZE).
 const BLOCK: u32 = 512;
 
 /// The largest block: that of the largest physical sector that MariaDB follows.
 const LARGEST_BLOCK: u32 = 4096;
 
-/// How a server writes its redo log, and whether a commit waits for a binary log on the same file system.
+/// How a server writes its redo log, and whether a commit waits for a binary log on the same file
+/// system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedoShape {
     /// The methods that it can have, the one in force first, each with the setting that chooses it.
@@ -28,8 +32,8 @@ pub struct RedoShape {
     pub in_force: Option<Method>,
     /// Size of a block in bytes.
     pub block_bytes: u32,
-    /// Blocks that the first write to a part of the file comes to, so that no block has to be read before; `None` for
-    /// one.
+    /// Blocks that the first write to a part of the file comes to, so that no block has to be read
+    /// before; `None` for one.
     pub blocks_ahead: Option<u32>,
     /// Whether commits are flushed in a binary log, too.
     pub binlog: bool,
@@ -49,7 +53,10 @@ impl RedoShape {
 
     /// The log of the server of a target; `None` where its kind or release is not known.
     pub fn from_facts(facts: &FactSet, target: &Subject, server: &Subject) -> Option<Self> {
-        let (kind, version) = (facts.value(server, &cluster::KIND)?, facts.value(server, &mysql::VERSION)?);
+        let (kind, version) = (
+            facts.value(server, &cluster::KIND)?,
+            facts.value(server, &mysql::VERSION)?,
+        );
         let told = RedoSettings::from_facts(facts, server);
         let mut log = match kind {
             ServerKind::Postgres => return None,
@@ -58,14 +65,19 @@ impl RedoShape {
         };
         log.binlog = binlog(facts, target, server);
         // The first is the one that others are compared with.
-        let first = log.methods.iter().position(|(method, _)| Some(*method) == log.in_force);
+        let first = log
+            .methods
+            .iter()
+            .position(|(method, _)| Some(*method) == log.in_force);
         log.methods.rotate_left(first.unwrap_or_default());
         Some(log)
     }
 
     /// The method of its writes: the one in force, where that is known.
     pub fn method(&self) -> Method {
-        self.methods.first().map_or(Method::Fdatasync, |(method, _)| *method)
+        self.methods
+            .first()
+            .map_or(Method::Fdatasync, |(method, _)| *method)
     }
 
     /// What a measurement says of it.
@@ -105,7 +117,8 @@ impl RedoSettings {
         }
     }
 
-    /// Whether `innodb_flush_method` writes through; `None` where it flushes nothing, or is not known.
+    /// Whether `innodb_flush_method` writes through; `None` where it flushes nothing, or is not
+    /// known.
     fn writes_through(self) -> Option<bool> {
         match self.flush_method? {
             FlushMethod::Dsync => Some(true),
@@ -116,16 +129,28 @@ impl RedoSettings {
 
     fn of_mysql(self, version: &Version) -> RedoShape {
         let through = (Method::OpenSync, "innodb_flush_method = O_DSYNC");
-        let use_fdatasync = servers().mysql_default("innodb_use_fdatasync", ServerKind::Mysql, version);
+        let use_fdatasync =
+            servers().mysql_default("innodb_use_fdatasync", ServerKind::Mysql, version);
         let methods = if use_fdatasync.is_absent() {
-            vec![(Method::Fsync, "innodb_flush_method = O_DIRECT or fsync"), through]
+            vec![
+                (Method::Fsync, "innodb_flush_method = O_DIRECT or fsync"),
+                through,
+            ]
         } else {
             let data = (Method::Fdatasync, "innodb_use_fdatasync = on");
             vec![(Method::Fsync, "innodb_use_fdatasync = off"), data, through]
         };
-        let flushed = if self.use_fdatasync == Some(true) { Method::Fdatasync } else { Method::Fsync };
-        let in_force = self.writes_through().map(|through| if through { Method::OpenSync } else { flushed });
-        let ahead = self.write_ahead.and_then(|bytes| u32::try_from(bytes / u64::from(BLOCK)).ok());
+        let flushed = if self.use_fdatasync == Some(true) {
+            Method::Fdatasync
+        } else {
+            Method::Fsync
+        };
+        let in_force = self
+            .writes_through()
+            .map(|through| if through { Method::OpenSync } else { flushed });
+        let ahead = self
+            .write_ahead
+            .and_then(|bytes| u32::try_from(bytes / u64::from(BLOCK)).ok());
         RedoShape {
             methods,
             in_force,
@@ -136,16 +161,32 @@ impl RedoSettings {
     }
 
     fn of_mariadb(self, version: &Version, sector: u32) -> RedoShape {
-        let has = |name| !servers().mysql_default(name, ServerKind::Mariadb, version).is_absent();
+        let has = |name| {
+            !servers()
+                .mysql_default(name, ServerKind::Mariadb, version)
+                .is_absent()
+        };
         if !has("innodb_log_file_buffering") {
             let buffered = (Method::Fdatasync, "innodb_flush_method = O_DIRECT or fsync");
             let through = (Method::OpenDatasync, "innodb_flush_method = O_DSYNC");
-            let in_force = self.writes_through().map(|is| if is { through.0 } else { buffered.0 });
+            let in_force = self
+                .writes_through()
+                .map(|is| if is { through.0 } else { buffered.0 });
             let methods = vec![buffered, through];
-            return RedoShape { methods, in_force, block_bytes: BLOCK, blocks_ahead: None, binlog: true };
+            return RedoShape {
+                methods,
+                in_force,
+                block_bytes: BLOCK,
+                blocks_ahead: None,
+                binlog: true,
+            };
         }
         let by_setting = has("innodb_log_file_write_through");
-        let through = if by_setting { self.log_write_through } else { self.writes_through() };
+        let through = if by_setting {
+            self.log_write_through
+        } else {
+            self.writes_through()
+        };
         let is_buffered = self.log_buffering == Some(true);
         let in_force = through.map(|through| match (is_buffered, through) {
             (false, false) => Method::FdatasyncDirect,
@@ -153,8 +194,11 @@ impl RedoSettings {
             (false, true) => Method::OpenDatasyncDirect,
             (true, true) => Method::OpenDatasync,
         });
-        let written_through =
-            if by_setting { "innodb_log_file_write_through = on" } else { "innodb_flush_method = O_DSYNC" };
+        let written_through = if by_setting {
+            "innodb_log_file_write_through = on"
+        } else {
+            "innodb_flush_method = O_DSYNC"
+        };
         let mut methods = vec![
             (Method::FdatasyncDirect, "innodb_log_file_buffering = off"),
             (Method::Fdatasync, "innodb_log_file_buffering = on"),
@@ -164,23 +208,41 @@ impl RedoSettings {
             methods.push((Method::OpenDatasync, written_through));
         }
         let told = self.write_ahead.and_then(|bytes| u32::try_from(bytes).ok());
-        let block_bytes = told.unwrap_or(sector).next_power_of_two().clamp(BLOCK, LARGEST_BLOCK);
-        RedoShape { methods, in_force, block_bytes, blocks_ahead: None, binlog: true }
+        let block_bytes = told
+            .unwrap_or(sector)
+            .next_power_of_two()
+            .clamp(BLOCK, LARGEST_BLOCK);
+        RedoShape {
+            methods,
+            in_force,
+            block_bytes,
+            blocks_ahead: None,
+            binlog: true,
+        }
     }
 }
 
-/// The largest physical sector of the disks below in bytes; where one is not known, the largest that there is.
+/// The largest physical sector of the disks below in bytes; where one is not known, the largest
+/// that there is.
 fn sector(facts: &FactSet, target: &Subject) -> u32 {
     let of = |leaf: &Subject| facts.value(leaf, &device::PHYSICAL_BLOCK);
     let largest = facts.leaves(target).iter().map(of).max();
-    largest.flatten().and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(LARGEST_BLOCK)
+    largest
+        .flatten()
+        .and_then(|bytes| u32::try_from(bytes).ok())
+        .unwrap_or(LARGEST_BLOCK)
 }
 
-/// Whether a commit is flushed in a binary log here, as far as is known: one that is a file of its own, on this target.
+/// Whether a commit is flushed in a binary log here, as far as is known: one that is a file of its
+/// own, on this target.
 fn binlog(facts: &FactSet, target: &Subject, server: &Subject) -> bool {
     let is_on = facts.value(server, &mysql::LOG_BIN) != Some(false);
-    let is_file = facts.value(server, &mysql::BINLOG_ENGINE).is_none_or(|engine| engine.is_empty());
-    let is_here = facts.value(target, &ROLES).is_none_or(|roles| roles.iter().any(|role| role.is_binlog()));
+    let is_file = facts
+        .value(server, &mysql::BINLOG_ENGINE)
+        .is_none_or(|engine| engine.is_empty());
+    let is_here = facts
+        .value(target, &ROLES)
+        .is_none_or(|roles| roles.iter().any(|role| role.is_binlog()));
     is_on && is_file && is_here
 }
 
@@ -206,20 +268,37 @@ mod tests {
             ("5.7.44", "fsync", None, Some(Method::Fsync)),
             ("5.7.44", "O_DIRECT", None, Some(Method::Fsync)),
             ("8.0.36", "O_DIRECT", Some(false), Some(Method::Fsync)),
-            ("8.0.36", "O_DIRECT_NO_FSYNC", Some(true), Some(Method::Fdatasync)),
+            (
+                "8.0.36",
+                "O_DIRECT_NO_FSYNC",
+                Some(true),
+                Some(Method::Fdatasync),
+            ),
             ("8.4.1", "O_DIRECT", Some(true), Some(Method::Fdatasync)),
             ("9.1.0", "O_DSYNC", Some(true), Some(Method::OpenSync)),
             ("8.0.36", "nosync", Some(false), None),
             ("8.0.36", "sideways", Some(false), None),
         ] {
-            let told = RedoSettings { use_fdatasync, ..settings(flush_method) };
+            let told = RedoSettings {
+                use_fdatasync,
+                ..settings(flush_method)
+            };
             let log = told.of_mysql(&version(release));
             assert_eq!(log.in_force, expected, "{release} {flush_method}");
-            assert!(log.methods.iter().all(|(method, _)| !method.is_direct()), "{release}");
-            let has_fdatasync = log.methods.iter().any(|(method, _)| *method == Method::Fdatasync);
+            assert!(
+                log.methods.iter().all(|(method, _)| !method.is_direct()),
+                "{release}"
+            );
+            let has_fdatasync = log
+                .methods
+                .iter()
+                .any(|(method, _)| *method == Method::Fdatasync);
             assert_eq!(has_fdatasync, release != "5.7.44", "{release}");
         }
-        let ahead = RedoSettings { write_ahead: Some(8192), ..settings("O_DIRECT") };
+        let ahead = RedoSettings {
+            write_ahead: Some(8192),
+            ..settings("O_DIRECT")
+        };
         assert_eq!(ahead.of_mysql(&version("8.0.36")).blocks_ahead, Some(16));
     }
 
@@ -228,12 +307,48 @@ mod tests {
         for (release, flush_method, buffering, through, expected) in [
             ("10.6.18", "O_DIRECT", None, None, Some(Method::Fdatasync)),
             ("10.6.18", "O_DSYNC", None, None, Some(Method::OpenDatasync)),
-            ("10.11.19", "O_DIRECT", None, None, Some(Method::FdatasyncDirect)),
-            ("10.11.19", "fsync", Some(false), None, Some(Method::FdatasyncDirect)),
-            ("10.11.19", "O_DIRECT", Some(true), None, Some(Method::Fdatasync)),
-            ("10.11.19", "O_DSYNC", Some(false), None, Some(Method::OpenDatasyncDirect)),
-            ("11.8.2", "O_DIRECT", Some(false), Some(true), Some(Method::OpenDatasyncDirect)),
-            ("11.8.2", "O_DIRECT", Some(true), Some(true), Some(Method::OpenDatasync)),
+            (
+                "10.11.19",
+                "O_DIRECT",
+                None,
+                None,
+                Some(Method::FdatasyncDirect),
+            ),
+            (
+                "10.11.19",
+                "fsync",
+                Some(false),
+                None,
+                Some(Method::FdatasyncDirect),
+            ),
+            (
+                "10.11.19",
+                "O_DIRECT",
+                Some(true),
+                None,
+                Some(Method::Fdatasync),
+            ),
+            (
+                "10.11.19",
+                "O_DSYNC",
+                Some(false),
+                None,
+                Some(Method::OpenDatasyncDirect),
+            ),
+            (
+                "11.8.2",
+                "O_DIRECT",
+                Some(false),
+                Some(true),
+                Some(Method::OpenDatasyncDirect),
+            ),
+            (
+                "11.8.2",
+                "O_DIRECT",
+                Some(true),
+                Some(true),
+                Some(Method::OpenDatasync),
+            ),
             ("11.8.2", "O_DIRECT", Some(false), None, None),
             ("10.11.19", "littlesync", Some(false), None, None),
         ] {
@@ -243,13 +358,32 @@ mod tests {
                 ..settings(flush_method)
             };
             let log = told.of_mariadb(&version(release), 4096);
-            assert_eq!(log.in_force, expected, "{release} {flush_method} {buffering:?} {through:?}");
-            let listed = log.methods.iter().any(|(method, _)| Some(*method) == expected);
+            assert_eq!(
+                log.in_force, expected,
+                "{release} {flush_method} {buffering:?} {through:?}"
+            );
+            let listed = log
+                .methods
+                .iter()
+                .any(|(method, _)| Some(*method) == expected);
             assert!(listed || expected.is_none(), "{release}: {:?}", log.methods);
         }
-        let told = RedoSettings { write_ahead: Some(512), ..settings("O_DIRECT") };
+        let told = RedoSettings {
+            write_ahead: Some(512),
+            ..settings("O_DIRECT")
+        };
         assert_eq!(told.of_mariadb(&version("10.11.19"), 4096).block_bytes, 512);
-        assert_eq!(settings("O_DIRECT").of_mariadb(&version("10.11.19"), 4096).block_bytes, 4096);
-        assert_eq!(settings("O_DIRECT").of_mariadb(&version("10.6.18"), 4096).block_bytes, 512);
+        assert_eq!(
+            settings("O_DIRECT")
+                .of_mariadb(&version("10.11.19"), 4096)
+                .block_bytes,
+            4096
+        );
+        assert_eq!(
+            settings("O_DIRECT")
+                .of_mariadb(&version("10.6.18"), 4096)
+                .block_bytes,
+            512
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The request of a probe: a directory, a duration, a server, and the disks below.
 //!
-//! Unknown properties of the disks (whether they count flushes, how fast they can be) are not assumed; figures that
-//! depend on them are then unknown.
+//! Unknown properties of the disks (whether they count flushes, how fast they can be) are not
+//! assumed; figures that depend on them are then unknown.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -54,7 +54,8 @@ pub struct ProbeRequest {
     pub target: PathBuf,
     /// The directory for the scratch directory, when the user named one.
     pub scratch: Option<PathBuf>,
-    /// `mount.class` of the target, when known: a network or FUSE file system is then refused without being touched.
+    /// `mount.class` of the target, when known: a network or FUSE file system is then refused
+    /// without being touched.
     pub mount_class: Option<MountClass>,
     /// The longest time in all, in seconds.
     pub seconds: f64,
@@ -62,11 +63,13 @@ pub struct ProbeRequest {
     pub file_bytes: u64,
     /// The server whose methods are measured.
     pub server: ServerLog,
-    /// Numbers of pages of its log per commit with which the server's methods are compared; empty for no comparison.
+    /// Numbers of pages of its log per commit with which the server's methods are compared; empty
+    /// for no comparison.
     pub pages: Vec<u32>,
     /// Whether commits of every size are paced, not only those of one page.
     pub all_paced: bool,
-    /// Further methods, with one page per commit. [`ProbeRequest::new`] puts the unflushed floor here.
+    /// Further methods, with one page per commit. [`ProbeRequest::new`] puts the unflushed floor
+    /// here.
     pub extra: Vec<Method>,
     /// Further workloads, each measured for the same time.
     pub workloads: Vec<Workload>,
@@ -75,12 +78,13 @@ pub struct ProbeRequest {
     pub leaves: Vec<String>,
     /// Whether all of them count flushes (`device.counts_flushes`).
     pub leaves_count_flushes: bool,
-    /// Size of the smallest disk that wears by writing, in bytes; `None` where one is unknown or none wears.
+    /// Size of the smallest disk that wears by writing, in bytes; `None` where one is unknown or
+    /// none wears.
     pub smallest_disk_bytes: Option<u64>,
     /// The highest plausible rate of commits; `None` for memory, ZFS and everything remote.
     pub speed_limit: Option<SpeedLimit>,
-    /// The path of this program, which is started again as the watcher that removes the scratch directory if we are
-    /// killed.
+    /// The path of this program, which is started again as the watcher that removes the scratch
+    /// directory if we are killed.
     pub program: PathBuf,
     /// Seed of the random order.
     pub seed: u64,
@@ -113,9 +117,14 @@ impl ProbeRequest {
     /// The probe of a target described by its facts: its file system, disks and server.
     pub fn of_target(target: &Subject, facts: &FactSet) -> Self {
         let leaves = facts.leaves(target);
-        let all_leaves = |holds: &dyn Fn(&Subject) -> bool| !leaves.is_empty() && leaves.iter().all(holds);
-        let path = facts.value(target, &target_facts::PATH).unwrap_or_else(|| target.name().to_owned());
-        let mount_class = facts.resolve(target, Scope::Mount).and_then(|on| facts.value(&on, &mount::CLASS));
+        let all_leaves =
+            |holds: &dyn Fn(&Subject) -> bool| !leaves.is_empty() && leaves.iter().all(holds);
+        let path = facts
+            .value(target, &target_facts::PATH)
+            .unwrap_or_else(|| target.name().to_owned());
+        let mount_class = facts
+            .resolve(target, Scope::Mount)
+            .and_then(|on| facts.value(&on, &mount::CLASS));
         Self {
             leaves_count_flushes: all_leaves(&|leaf| {
                 facts.value(leaf, &device::COUNTS_FLUSHES) == Some(true)
@@ -130,42 +139,75 @@ impl ProbeRequest {
     }
 }
 
-/// The highest plausible rate of commits on a target. Platters limit it only where nothing in between could answer for
-/// them: SATA or SAS disks of known speed, in this machine, behind no controller with a cache. The kernel's rotational
-/// flag is ignored, because virtual disks and RAID volumes set it.
-fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<MountClass>) -> Option<SpeedLimit> {
+/// The highest plausible rate of commits on a target. Platters limit it only where nothing in
+/// between could answer for them: SATA or SAS disks of known speed, in this machine, behind no
+/// controller with a cache. The kernel's rotational flag is ignored, because virtual disks and RAID
+/// volumes set it.
+fn speed_limit(
+    target: &Subject,
+    facts: &FactSet,
+    mount_class: Option<MountClass>,
+) -> Option<SpeedLimit> {
     let leaves = facts.leaves(target);
     let text = |leaf: &Subject, key: &Key<String>| facts.value(leaf, key);
     let is_disk = |leaf: &Subject| {
-        facts.value(leaf, &device::KIND).is_some_and(DeviceKind::is_disk)
-            && !facts.value(leaf, &device::MEDIUM).is_some_and(Medium::is_memory)
-            && !facts.value(leaf, &device::TRANSPORT).is_some_and(Transport::is_pmem)
+        facts
+            .value(leaf, &device::KIND)
+            .is_some_and(DeviceKind::is_disk)
+            && !facts
+                .value(leaf, &device::MEDIUM)
+                .is_some_and(Medium::is_memory)
+            && !facts
+                .value(leaf, &device::TRANSPORT)
+                .is_some_and(Transport::is_pmem)
             && !leaf.name().starts_with("pmem")
     };
-    if !mount_class.is_some_and(MountClass::is_block) || leaves.is_empty() || !leaves.iter().all(is_disk) {
+    if !mount_class.is_some_and(MountClass::is_block)
+        || leaves.is_empty()
+        || !leaves.iter().all(is_disk)
+    {
         return None;
     }
     let hands_on = |hop: &Subject| {
-        hop.scope() != Scope::Device || facts.value(hop, &device::KIND).is_some_and(hands_flushes_on)
+        hop.scope() != Scope::Device
+            || facts
+                .value(hop, &device::KIND)
+                .is_some_and(hands_flushes_on)
     };
     let turning = |leaf: &Subject| {
-        let attached = facts.value(leaf, &device::TRANSPORT).is_some_and(Transport::is_sata_or_sas);
+        let attached = facts
+            .value(leaf, &device::TRANSPORT)
+            .is_some_and(Transport::is_sata_or_sas);
         let platters = facts.value(leaf, &device::MEDIUM).is_none_or(Medium::turns);
-        let unprotected = !facts.value(leaf, &device::CACHE).is_some_and(Cache::is_protected);
-        let rpm = facts.value(leaf, &device::RPM).and_then(|rpm| u32::try_from(rpm).ok());
+        let unprotected = !facts
+            .value(leaf, &device::CACHE)
+            .is_some_and(Cache::is_protected);
+        let rpm = facts
+            .value(leaf, &device::RPM)
+            .and_then(|rpm| u32::try_from(rpm).ok());
         rpm.filter(|rpm| *rpm > 0 && attached && platters && unprotected)
     };
-    let on_host = facts.value(&Subject::host(), &machine::SEEN_BY).is_some_and(Vantage::is_host);
+    let on_host = facts
+        .value(&Subject::host(), &machine::SEEN_BY)
+        .is_some_and(Vantage::is_host);
     let physical = on_host
         && text(&Subject::host(), &machine::VIRTUALISATION).as_deref() == Some("none")
         && facts.stack(target).iter().all(hands_on);
     // One flush can end on any of several disks, so the fastest one sets the limit.
-    let fastest =
-        leaves.iter().map(turning).collect::<Option<Vec<u32>>>().and_then(|all| all.into_iter().max());
-    Some(fastest.filter(|_| physical).map_or_else(SpeedLimit::block_device, SpeedLimit::platter))
+    let fastest = leaves
+        .iter()
+        .map(turning)
+        .collect::<Option<Vec<u32>>>()
+        .and_then(|all| all.into_iter().max());
+    Some(
+        fastest
+            .filter(|_| physical)
+            .map_or_else(SpeedLimit::block_device, SpeedLimit::platter),
+    )
 }
 
-/// Whether a layer of this kind passes requests on unchanged, so that no cache of its own answers for the disks.
+/// Whether a layer of this kind passes requests on unchanged, so that no cache of its own answers
+/// for the disks.
 fn hands_flushes_on(kind: DeviceKind) -> bool {
     matches!(
         kind,
@@ -194,7 +236,9 @@ fn server(target: &Subject, facts: &FactSet) -> ServerLog {
 
 fn wal(cluster: &Subject, facts: &FactSet) -> WalSettings {
     WalSettings {
-        major: facts.value(cluster, &postgres::VERSION).map(|version| version.number(0)),
+        major: facts
+            .value(cluster, &postgres::VERSION)
+            .map(|version| version.number(0)),
         wal_level: facts.value(cluster, &postgres::WAL_LEVEL),
         max_wal_senders: facts.value(cluster, &postgres::MAX_WAL_SENDERS),
         debug_io_direct: facts.value(cluster, &postgres::DEBUG_IO_DIRECT),
@@ -210,7 +254,11 @@ mod tests {
 
     #[test]
     fn facts_decide_what_is_asked_for() {
-        let (target, fs, disk) = (Subject::target("/t\\x0a"), Subject::mount("/t"), Subject::device("sda"));
+        let (target, fs, disk) = (
+            Subject::target("/t\\x0a"),
+            Subject::mount("/t"),
+            Subject::device("sda"),
+        );
         let cluster = Subject::cluster("/t");
         let mut facts = FactSet::default();
         facts.stand(&target, &fs);
@@ -228,13 +276,25 @@ mod tests {
         facts.know(&fs, &mount::CLASS, MountClass::Block, source());
         facts.know(&disk, &device::KIND, DeviceKind::Disk, source());
         facts.know(&disk, &device::COUNTS_FLUSHES, true, source());
-        facts.know(&cluster, &postgres::VERSION, Version::parse("15.4").unwrap(), source());
-        facts.know(&cluster, &postgres::WAL_LEVEL, postgres::WalLevel::Minimal, source());
+        facts.know(
+            &cluster,
+            &postgres::VERSION,
+            Version::parse("15.4").unwrap(),
+            source(),
+        );
+        facts.know(
+            &cluster,
+            &postgres::WAL_LEVEL,
+            postgres::WalLevel::Minimal,
+            source(),
+        );
         facts.know(&cluster, &postgres::MAX_WAL_SENDERS, 0, source());
         let full = ProbeRequest::of_target(&target, &facts);
         assert!(full.leaves_count_flushes && full.speed_limit.is_some());
         assert_eq!(full.mount_class, Some(MountClass::Block));
-        let ServerLog::Wal(server) = &full.server else { panic!("{:?}", full.server) };
+        let ServerLog::Wal(server) = &full.server else {
+            panic!("{:?}", full.server)
+        };
         assert_eq!(server.major, Some(15));
         assert!(super::super::method::server_methods(server).contains(&Method::OpenDatasyncDirect));
     }
@@ -255,15 +315,26 @@ mod tests {
         facts.know(&sda, &device::ROTATIONAL, true, source());
         for (seen_by, technology) in host {
             facts.know(&Subject::host(), &machine::SEEN_BY, *seen_by, source());
-            facts.know(&Subject::host(), &machine::VIRTUALISATION, (*technology).to_owned(), source());
+            facts.know(
+                &Subject::host(),
+                &machine::VIRTUALISATION,
+                (*technology).to_owned(),
+                source(),
+            );
         }
         for (key, value) in disk {
-            facts.put_value(&sda, key, Reading::known(Value::Text((*value).to_owned()), source()));
+            facts.put_value(
+                &sda,
+                key,
+                Reading::known(Value::Text((*value).to_owned()), source()),
+            );
         }
         if let Some(rpm) = rpm {
             facts.know(&sda, &device::RPM, rpm, source());
         }
-        ProbeRequest::of_target(&target, &facts).speed_limit.map(|limit| limit.per_second)
+        ProbeRequest::of_target(&target, &facts)
+            .speed_limit
+            .map(|limit| limit.per_second)
     }
 
     #[test]
@@ -271,22 +342,39 @@ mod tests {
         let bare = [(Vantage::Host, "none")];
         let guest = [(Vantage::Guest, "kvm")];
         let (any, turns) = (Some(100_000.0), Some(180.0));
-        let on = |transport| [(device::TRANSPORT.info, transport), (device::MEDIUM.info, "platters")];
+        let on = |transport| {
+            [
+                (device::TRANSPORT.info, transport),
+                (device::MEDIUM.info, "platters"),
+            ]
+        };
         assert_eq!(limit(&bare, &on("sata"), Some(7_200)), turns);
         assert_eq!(limit(&bare, &on("sas"), Some(15_000)), Some(375.0));
-        // The rotational flag is set in all of these, and proves nothing: a guest's disk at 10,000 commits a second, a
-        // RAID volume, a disk of unknown speed.
+        // The rotational flag is set in all of these, and proves nothing: a guest's disk at 10,000
+        // commits a second, a RAID volume, a disk of unknown speed.
         assert_eq!(limit(&guest, &on("sata"), Some(7_200)), any);
-        assert_eq!(limit(&guest, &[(device::TRANSPORT.info, "virtio")], None), any);
-        assert_eq!(limit(&bare, &[(device::TRANSPORT.info, "megaraid")], None), any);
+        assert_eq!(
+            limit(&guest, &[(device::TRANSPORT.info, "virtio")], None),
+            any
+        );
+        assert_eq!(
+            limit(&bare, &[(device::TRANSPORT.info, "megaraid")], None),
+            any
+        );
         assert_eq!(limit(&bare, &on("megaraid"), Some(7_200)), any);
         assert_eq!(limit(&bare, &on("sata"), None), any);
         assert_eq!(limit(&[], &on("sata"), Some(7_200)), any);
-        let protected = [(device::TRANSPORT.info, "sata"), (device::CACHE.info, "protected")];
+        let protected = [
+            (device::TRANSPORT.info, "sata"),
+            (device::CACHE.info, "protected"),
+        ];
         assert_eq!(limit(&bare, &protected, Some(7_200)), any);
         for memory in ["persistent memory", "memory"] {
             assert_eq!(limit(&bare, &[(device::MEDIUM.info, memory)], None), None);
         }
-        assert_eq!(limit(&bare, &[(device::TRANSPORT.info, "pmem")], None), None);
+        assert_eq!(
+            limit(&bare, &[(device::TRANSPORT.info, "pmem")], None),
+            None
+        );
     }
 }

@@ -1,9 +1,11 @@
-//! Runs a plan: scratch directory, warm-up, rounds, workloads, removal. A round is a turn of each method back to back,
-//! then paced commits of the server's methods for three times as long: they decide.
+//! Runs a plan: scratch directory, warm-up, rounds, workloads, removal. A round is a turn of each
+//! method back to back, then paced commits of the server's methods for three times as long: they
+//! decide.
 //!
-//! The cancel flag is checked before every commit. Once it is raised, the run ends within one commit and the removal of
-//! the files, or within one chunk while filling one. A disk that hangs in one call cannot be left sooner. An incomplete
-//! round is discarded, since a comparison needs every method in it.
+//! The cancel flag is checked before every commit. Once it is raised, the run ends within one
+//! commit and the removal of the files, or within one chunk while filling one. A disk that hangs in
+//! one call cannot be left sooner. An incomplete round is discarded, since a comparison needs every
+//! method in it.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -22,8 +24,8 @@ use super::schedule::{Rng, commits};
 use super::scratch::Scratch;
 use super::workload::{self, WorkloadContext};
 use crate::measure::{
-    Cell, DiskTraffic, FlushCount, Measurement, Method, Phase, Progress, SampleContext, Samples, Workload,
-    WorkloadResult, add_samples, histogram, median_of, summarise,
+    Cell, DiskTraffic, FlushCount, Measurement, Method, Phase, Progress, SampleContext, Samples,
+    Workload, WorkloadResult, add_samples, histogram, median_of, summarise,
 };
 
 /// The file that stands for a WAL segment.
@@ -42,7 +44,8 @@ pub fn run(
     let (processors, clocks) = (ProcessorTime::read(), Clocks::read());
     let outcome = run.measure();
     let stolen = processors.zip(ProcessorTime::read());
-    run.seen.steal_percent = stolen.and_then(|(before, after)| ProcessorTime::stolen_percent(before, after));
+    run.seen.steal_percent =
+        stolen.and_then(|(before, after)| ProcessorTime::stolen_percent(before, after));
     run.seen.suspended_seconds = clocks.slept();
     match outcome {
         Ok(()) | Err(Stop::Over) => Ok(run.final_summary()),
@@ -52,7 +55,8 @@ pub fn run(
         }
         Err(Stop::Failed(mut error)) => {
             run.seen.stopped_by = Some(error.message.clone());
-            let measured = run.samples.rounds() > 0 || run.found.iter().any(|found| found.rounds > 0);
+            let measured =
+                run.samples.rounds() > 0 || run.found.iter().any(|found| found.rounds > 0);
             error.partial = measured.then(|| Box::new(run.final_summary()));
             Err(error)
         }
@@ -89,13 +93,27 @@ const MOST_NOISE: usize = 256 << 10;
 
 impl<'a> ProbeRun<'a> {
     fn new(plan: &'a ProbePlan, control: &'a Control, tell: &'a mut dyn FnMut(&Progress)) -> Self {
-        let cells = plan.rows.iter().map(|row| Cell::new(row.method, row.pages, row.as_server)).collect();
+        let cells = plan
+            .rows
+            .iter()
+            .map(|row| Cell::new(row.method, row.pages, row.as_server))
+            .collect();
         let mut rng = Rng::new(plan.seed);
-        let most_pages = plan.rows.iter().map(|row| row.pages as usize).max().unwrap_or(1);
+        let most_pages = plan
+            .rows
+            .iter()
+            .map(|row| row.pages as usize)
+            .max()
+            .unwrap_or(1);
         let page = page_of(plan);
-        let noise = if plan.workloads.is_empty() { most_pages * page } else { MOST_NOISE };
+        let noise = if plan.workloads.is_empty() {
+            most_pages * page
+        } else {
+            MOST_NOISE
+        };
         let pages = Pages::noise(noise.max(most_pages * page), &mut rng);
-        // Direct and buffered commits have separate halves, so that no direct write has to evict cached pages.
+        // Direct and buffered commits have separate halves, so that no direct write has to evict
+        // cached pages.
         let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
             plan.file_bytes / 2
         } else {
@@ -109,10 +127,16 @@ impl<'a> ProbeRun<'a> {
             begun: now,
             told: now,
             telling: Duration::ZERO,
-            samples: Samples { cells, paced: Vec::new() },
+            samples: Samples {
+                cells,
+                paced: Vec::new(),
+            },
             seen: SampleContext {
                 directory: shown(&plan.directory),
-                when: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
+                when: jiff::Timestamp::now()
+                    .round(jiff::Unit::Second)
+                    .unwrap_or_default()
+                    .to_string(),
                 speed_limit: plan.speed_limit.clone(),
                 disks: plan.leaves.clone(),
                 clock_us: clock_us(),
@@ -141,8 +165,14 @@ impl<'a> ProbeRun<'a> {
         self.listen()?;
         let scratch = Scratch::create(self.plan)?;
         self.seen.leftover = scratch.leftover();
-        let room = if self.plan.options.force { Ok(()) } else { scratch.check_room(4 * self.plan.at_a_time) };
-        let outcome = room.map_err(Stop::Failed).and_then(|()| self.measure_in(&scratch));
+        let room = if self.plan.options.force {
+            Ok(())
+        } else {
+            scratch.check_room(4 * self.plan.at_a_time)
+        };
+        let outcome = room
+            .map_err(Stop::Failed)
+            .and_then(|()| self.measure_in(&scratch));
         self.writers.clear();
         self.say(Phase::CleaningUp);
         let removed = scratch.remove();
@@ -174,9 +204,18 @@ impl<'a> ProbeRun<'a> {
     /// Runs a workload until its time is over.
     fn workload(&mut self, workload: Workload, scratch: &Scratch) -> Result<(), Stop> {
         let disks = self.plan.leaves_count_flushes.then_some(&self.disks);
-        let limits = (Duration::from_secs_f64(self.plan.seconds), self.plan.max_bytes);
-        let mut stage =
-            WorkloadContext::new(scratch, &self.pages, self.plan.file_bytes, self.control, disks, limits);
+        let limits = (
+            Duration::from_secs_f64(self.plan.seconds),
+            self.plan.max_bytes,
+        );
+        let mut stage = WorkloadContext::new(
+            scratch,
+            &self.pages,
+            self.plan.file_bytes,
+            self.control,
+            disks,
+            limits,
+        );
         let (begun, total, tell) = (self.begun, self.plan.total_seconds, &mut self.tell);
         let mut say = |rounds: usize| {
             let seconds = begun.elapsed().as_secs_f64();
@@ -191,10 +230,20 @@ impl<'a> ProbeRun<'a> {
             });
         };
         let mut series = Vec::new();
-        let outcome =
-            workload::run(workload, &self.plan.redo, &mut stage, &mut self.rng, &mut series, &mut say);
+        let outcome = workload::run(
+            workload,
+            &self.plan.redo,
+            &mut stage,
+            &mut self.rng,
+            &mut series,
+            &mut say,
+        );
         self.seen.bytes_written += stage.written();
-        self.found.push(WorkloadResult::new(workload, &series, self.plan.options.keep_samples));
+        self.found.push(WorkloadResult::new(
+            workload,
+            &series,
+            self.plan.options.keep_samples,
+        ));
         match outcome {
             Err(Stop::Over) => Ok(()),
             outcome => outcome,
@@ -218,7 +267,9 @@ impl<'a> ProbeRun<'a> {
 
     /// Watches the disks briefly before any of our writes reach them.
     fn listen(&mut self) -> Result<(), Stop> {
-        let Some(before) = self.disks.read() else { return Ok(()) };
+        let Some(before) = self.disks.read() else {
+            return Ok(());
+        };
         let begun = Instant::now();
         let moment = Duration::from_secs_f64((self.plan.seconds / 50.0).min(0.1));
         while begun.elapsed() < moment {
@@ -255,7 +306,8 @@ impl<'a> ProbeRun<'a> {
                 }
                 Ok(file) => Some(Writer::new(cell.method, file)),
             };
-            let is_buffered = |writer: &Writer| writer.is_buffered(&self.pages, self.plan.file_bytes / 2);
+            let is_buffered =
+                |writer: &Writer| writer.is_buffered(&self.pages, self.plan.file_bytes / 2);
             if writer.as_ref().is_some_and(is_buffered) {
                 cell.error = Some("O_DIRECT is buffered here".to_owned());
             }
@@ -270,7 +322,9 @@ impl<'a> ProbeRun<'a> {
         for i in 0..self.samples.cells.len() {
             let begun = Instant::now();
             let mut times = Vec::new();
-            while times.len() < 8 && (times.is_empty() || begun.elapsed() < Duration::from_millis(10)) {
+            while times.len() < 8
+                && (times.is_empty() || begun.elapsed() < Duration::from_millis(10))
+            {
                 self.check()?;
                 match self.write(i) {
                     None => break,
@@ -285,12 +339,15 @@ impl<'a> ProbeRun<'a> {
         Ok(())
     }
 
-    /// Drops a direct row whose first write was refused, as by a disk with blocks larger than a page; `false` when the
-    /// row is not direct.
+    /// Drops a direct row whose first write was refused, as by a disk with blocks larger than a
+    /// page; `false` when the row is not direct.
     fn give_up_direct(&mut self, i: usize) -> bool {
         match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
             (Some(cell), Some(writer)) if cell.method.is_direct() => {
-                cell.error = Some(format!("O_DIRECT writes of {} are refused here", self.plan.log.page()));
+                cell.error = Some(format!(
+                    "O_DIRECT writes of {} are refused here",
+                    self.plan.log.page()
+                ));
                 *writer = None;
                 true
             }
@@ -305,15 +362,23 @@ impl<'a> ProbeRun<'a> {
             let round = self.round()?;
             let paced = self.paced(3 * begun.elapsed());
             scratch.check_linked(file)?;
-            let traffic = before.zip(self.disks.read()).map(|(before, after)| DiskTraffic {
-                seconds: begun.elapsed().as_secs_f64(),
-                read: after.read.saturating_sub(before.read),
-                written: after.written.saturating_sub(before.written),
-                ours: self.seen.bytes_written - ours,
-                flushed: self.flushed(&round),
-            });
+            let traffic = before
+                .zip(self.disks.read())
+                .map(|(before, after)| DiskTraffic {
+                    seconds: begun.elapsed().as_secs_f64(),
+                    read: after.read.saturating_sub(before.read),
+                    written: after.written.saturating_sub(before.written),
+                    ours: self.seen.bytes_written - ours,
+                    flushed: self.flushed(&round),
+                });
             self.seen.traffic.extend(traffic);
-            for ((cell, cost), times) in self.samples.cells.iter_mut().zip(&mut self.costs).zip(round) {
+            for ((cell, cost), times) in self
+                .samples
+                .cells
+                .iter_mut()
+                .zip(&mut self.costs)
+                .zip(round)
+            {
                 if cell.error.is_none() {
                     *cost = median_of(&times);
                     cell.rounds.push(times);
@@ -326,8 +391,15 @@ impl<'a> ProbeRun<'a> {
 
     /// The bytes that commits of a round have made durable, as a lower bound.
     fn flushed(&self, round: &[Vec<f64>]) -> u64 {
-        let durable = self.samples.cells.iter().zip(round).filter(|(cell, _)| cell.method.is_durable());
-        durable.map(|(cell, times)| times.len() as u64 * u64::from(cell.pages) * self.page()).sum()
+        let durable = self
+            .samples
+            .cells
+            .iter()
+            .zip(round)
+            .filter(|(cell, _)| cell.method.is_durable());
+        durable
+            .map(|(cell, times)| times.len() as u64 * u64::from(cell.pages) * self.page())
+            .sum()
     }
 
     /// One round: every method once, in a new order. Returns the times of each cell, at its index.
@@ -337,7 +409,9 @@ impl<'a> ProbeRun<'a> {
         let share_bytes = (self.plan.max_bytes - self.plan.file_bytes) / (64 * cells as u64);
         let mut round = vec![Vec::new(); cells];
         for i in self.rng.order(cells) {
-            let (Some(cell), Some(cost)) = (self.samples.cells.get(i), self.costs.get(i)) else { continue };
+            let (Some(cell), Some(cost)) = (self.samples.cells.get(i), self.costs.get(i)) else {
+                continue;
+            };
             if cell.error.is_some() {
                 continue;
             }
@@ -370,7 +444,11 @@ impl<'a> ProbeRun<'a> {
 
     fn flushes(&self, method: Method) -> Option<u64> {
         let counted = self.plan.leaves_count_flushes && method.is_counted();
-        if counted { self.disks.read()?.flushes } else { None }
+        if counted {
+            self.disks.read()?.flushes
+        } else {
+            None
+        }
     }
 
     fn count_flushes(&mut self, i: usize, flushes: u64, commits: usize) {
@@ -381,15 +459,22 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    /// Chooses the cells of paced commits: the server's methods with one page, or with every number of pages.
+    /// Chooses the cells of paced commits: the server's methods with one page, or with every number
+    /// of pages.
     fn choose_paced(&mut self) {
         let is_paced = |c: &Cell| {
             let wanted = c.pages == 1 || self.plan.all_paced;
             wanted && c.as_server && c.method.is_durable() && c.error.is_none()
         };
-        let cells = self.samples.cells.iter().enumerate().filter(|(_, cell)| is_paced(cell));
-        (self.paced, self.samples.paced) =
-            cells.map(|(i, c)| (i, Cell::new(c.method, c.pages, c.as_server))).unzip();
+        let cells = self
+            .samples
+            .cells
+            .iter()
+            .enumerate()
+            .filter(|(_, cell)| is_paced(cell));
+        (self.paced, self.samples.paced) = cells
+            .map(|(i, c)| (i, Cell::new(c.method, c.pages, c.as_server)))
+            .unzip();
     }
 
     /// Turns of paced commits, for about this long, at least one turn.
@@ -398,10 +483,15 @@ impl<'a> ProbeRun<'a> {
         let mut turns = 0_u32;
         let mut round = vec![Vec::new(); self.paced.len()];
         let mut outcome = Ok(());
-        while !self.paced.is_empty() && (turns == 0 || begun.elapsed() + begun.elapsed() / turns <= time) {
+        while !self.paced.is_empty()
+            && (turns == 0 || begun.elapsed() + begun.elapsed() / turns <= time)
+        {
             match self.turn() {
                 Ok(turn) if turn.iter().any(|done| done.interrupted) => {}
-                Ok(turn) => round.iter_mut().zip(&turn).for_each(|(times, done)| times.push(done.micros)),
+                Ok(turn) => round
+                    .iter_mut()
+                    .zip(&turn)
+                    .for_each(|(times, done)| times.push(done.micros)),
                 Err(stop) => {
                     outcome = Err(stop);
                     break;
@@ -409,18 +499,26 @@ impl<'a> ProbeRun<'a> {
             }
             turns += 1;
         }
-        let measured = self.samples.paced.iter_mut().zip(round).filter(|(_, times)| !times.is_empty());
+        let measured = self
+            .samples
+            .paced
+            .iter_mut()
+            .zip(round)
+            .filter(|(_, times)| !times.is_empty());
         measured.for_each(|(cell, times)| cell.rounds.push(times));
         outcome
     }
 
-    /// A paced commit with each of the server's methods, in a new order, since one may pay for what the one before left.
+    /// A paced commit with each of the server's methods, in a new order, since one may pay for what
+    /// the one before left.
     fn turn(&mut self) -> Result<Vec<CommitTiming>, Stop> {
         let mut turn = Vec::with_capacity(self.paced.len());
         for nth in self.rng.order(self.paced.len()) {
             self.check_budget()?;
             std::thread::sleep(pace::PAUSE);
-            let Some(i) = self.paced.get(nth).copied() else { continue };
+            let Some(i) = self.paced.get(nth).copied() else {
+                continue;
+            };
             turn.push((nth, self.commit(i)?));
         }
         turn.sort_by_key(|(nth, _)| *nth);
@@ -431,7 +529,11 @@ impl<'a> ProbeRun<'a> {
     fn write(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
         let (cell, writer) = (self.samples.cells.get(i)?, self.writers.get(i)?.as_ref()?);
         let pages = self.pages.bytes(cell.pages as usize * page_of(self.plan));
-        let cursor = if cell.method.is_direct() { &mut self.direct } else { &mut self.buffered };
+        let cursor = if cell.method.is_direct() {
+            &mut self.direct
+        } else {
+            &mut self.buffered
+        };
         self.seen.bytes_written += pages.len() as u64;
         Some(writer.commit(pages, cursor.take(pages.len())))
     }
@@ -447,20 +549,35 @@ impl<'a> ProbeRun<'a> {
     }
 
     fn failed(&self, i: usize, errno: Errno) -> Stop {
-        let method = self.samples.cells.get(i).map_or("", |cell| cell.method.name());
-        ProbeError::from_errno(errno, &format!("a commit with {method}"), &self.plan.directory).into()
+        let method = self
+            .samples
+            .cells
+            .get(i)
+            .map_or("", |cell| cell.method.name());
+        ProbeError::from_errno(
+            errno,
+            &format!("a commit with {method}"),
+            &self.plan.directory,
+        )
+        .into()
     }
 
     /// Flushes the data that unflushed commits left behind.
     fn settle(&self, i: usize) -> Result<(), Stop> {
         let floor = self.samples.cells.get(i).filter(|c| !c.method.is_durable());
         let writer = floor.and(self.writers.get(i).and_then(Option::as_ref));
-        let failed = |errno| ProbeError::from_errno(errno, "flushing the scratch file", &self.plan.directory);
+        let failed = |errno| {
+            ProbeError::from_errno(errno, "flushing the scratch file", &self.plan.directory)
+        };
         writer.map_or(Ok(()), |w| w.settle().map_err(|e| failed(e).into()))
     }
 
     fn check(&self) -> Result<(), Stop> {
-        if self.control.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
+        if self.control.is_cancelled() {
+            Err(Stop::Cancelled)
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether the budget of time and bytes allows another commit of a round.
@@ -468,7 +585,11 @@ impl<'a> ProbeRun<'a> {
         let over = self.elapsed() > self.plan.seconds - 0.02;
         let pages: u64 = self.plan.rows.iter().map(|row| u64::from(row.pages)).sum();
         let most = self.plan.max_bytes - pages * self.page();
-        if over || self.seen.bytes_written > most { Err(Stop::Over) } else { Ok(()) }
+        if over || self.seen.bytes_written > most {
+            Err(Stop::Over)
+        } else {
+            Ok(())
+        }
     }
 
     fn elapsed(&self) -> f64 {
@@ -500,7 +621,9 @@ impl<'a> ProbeRun<'a> {
         let (so_far, histogram) = if due {
             let begun = Instant::now();
             let default = self.samples.paced(self.samples.default_method(), 1);
-            let histogram = default.map(|cell| histogram(&cell.rounds.concat())).unwrap_or_default();
+            let histogram = default
+                .map(|cell| histogram(&cell.rounds.concat()))
+                .unwrap_or_default();
             let so_far = self.summary().while_it_runs();
             self.told = Instant::now();
             self.telling = begun.elapsed();
@@ -527,8 +650,9 @@ fn page_of(plan: &ProbePlan) -> usize {
     plan.log.page_bytes as usize
 }
 
-/// Sets the lowest processor priority for this thread and those it starts. The I/O priority follows it, where the
-/// disk's scheduler supports priorities (ioprio_set(2), "derived from the nice value").
+/// Sets the lowest processor priority for this thread and those it starts. The I/O priority follows
+/// it, where the disk's scheduler supports priorities (ioprio_set(2), "derived from the nice
+/// value").
 fn lower_priority() -> Result<(), ProbeError> {
     let failed = |errno| {
         ProbeError::new(

@@ -1,8 +1,10 @@
-//! The scratch directory: created in a place that is held open, and removed with all its files, however the probe ends.
+//! The scratch directory: created in a place that is held open, and removed with all its files,
+//! however the probe ends.
 //!
-//! Every name is looked up relative to an open directory, so that a directory swapped meanwhile redirects nothing, and
-//! no link is followed. Files stay linked while they are used: some kernels skip the log of unlinked files on btrfs,
-//! which makes them look much faster. The watcher is started before the directory is created.
+//! Every name is looked up relative to an open directory, so that a directory swapped meanwhile
+//! redirects nothing, and no link is followed. Files stay linked while they are used: some kernels
+//! skip the log of unlinked files on btrfs, which makes them look much faster. The watcher is
+//! started before the directory is created.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -21,14 +23,18 @@ use super::watcher::Watcher;
 use crate::quote::Command;
 use crate::text;
 
-/// Gives a directory these of the inode flags that its files inherit. One that the file system ignores is an error, since
-/// the figures would not be those of the target.
+/// Gives a directory these of the inode flags that its files inherit. One that the file system
+/// ignores is an error, since the figures would not be those of the target.
 pub fn give_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
     let inherited = flags & INHERITED;
     let others = rustix::fs::ioctl_getflags(directory)? - INHERITED;
     rustix::fs::ioctl_setflags(directory, others | inherited)?;
     let now = rustix::fs::ioctl_getflags(directory)? & INHERITED;
-    if now == inherited { Ok(()) } else { Err(Errno::OPNOTSUPP) }
+    if now == inherited {
+        Ok(())
+    } else {
+        Err(Errno::OPNOTSUPP)
+    }
 }
 
 /// The number of bytes written between two checks of the cancel flag.
@@ -52,7 +58,10 @@ impl Scratch {
         let place = rustix::fs::openat(CWD, &path, flags, Mode::empty()).map_err(failed)?;
         let found = rustix::fs::fstat(&place).map_err(failed)?;
         if (found.st_dev, found.st_ino) != plan.identity {
-            let says = format!("{} was replaced by another directory; probe again", shown(&path));
+            let says = format!(
+                "{} was replaced by another directory; probe again",
+                shown(&path)
+            );
             return Err(ProbeError::new(ErrorKind::Gone, says));
         }
         let name = new_name();
@@ -65,14 +74,24 @@ impl Scratch {
         let _ = lock(&directory);
         if let Some(flags) = plan.flags {
             give_flags(&directory, flags).map_err(|errno| {
-                ProbeError::from_errno(errno, "giving the scratch directory the flags of the target", &path)
+                ProbeError::from_errno(
+                    errno,
+                    "giving the scratch directory the flags of the target",
+                    &path,
+                )
             })?;
         }
-        Ok(Self { place, path, name, directory, watcher: Some(watcher) })
+        Ok(Self {
+            place,
+            path,
+            name,
+            directory,
+            watcher: Some(watcher),
+        })
     }
 
-    /// A sentence about scratch directories beside it that were left by probes that were killed. Each probe removes its own
-    /// and no other, so that nobody can make it remove something else.
+    /// A sentence about scratch directories beside it that were left by probes that were killed.
+    /// Each probe removes its own and no other, so that nobody can make it remove something else.
     pub fn leftover(&self) -> Option<String> {
         let left = leftovers(&self.place);
         let (first, others) = left.split_first()?;
@@ -88,15 +107,27 @@ impl Scratch {
                 )
             }
             None => {
-                format!("An earlier probe was killed and left the scratch directory {path}{more}; remove it.")
+                format!(
+                    "An earlier probe was killed and left the scratch directory {path}{more}; remove it."
+                )
             }
         })
     }
 
     /// Creates a file in it, opened with these flags; its name is derived from `what`.
     pub fn make(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
-        let flags = flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        rustix::fs::openat(&self.directory, file_name(what), flags, Mode::RUSR | Mode::WUSR)
+        let flags = flags
+            | OFlags::RDWR
+            | OFlags::CREATE
+            | OFlags::EXCL
+            | OFlags::NOFOLLOW
+            | OFlags::CLOEXEC;
+        rustix::fs::openat(
+            &self.directory,
+            file_name(what),
+            flags,
+            Mode::RUSR | Mode::WUSR,
+        )
     }
 
     /// Opens a file again, with these flags.
@@ -106,7 +137,12 @@ impl Scratch {
     }
 
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
-        rustix::fs::renameat(&self.directory, file_name(from), &self.directory, file_name(to))
+        rustix::fs::renameat(
+            &self.directory,
+            file_name(from),
+            &self.directory,
+            file_name(to),
+        )
     }
 
     pub fn unlink(&self, what: &str) -> Result<(), Errno> {
@@ -118,9 +154,10 @@ impl Scratch {
         again(&mut false, || rustix::fs::fsync(&self.directory))
     }
 
-    /// Checks that so many bytes can be written. Free space says nothing about quotas; only a reservation honours them,
-    /// and it is released at once. If the file system has no reservations, the check passes. A file system in memory is
-    /// not checked, because a reservation there takes the memory.
+    /// Checks that so many bytes can be written. Free space says nothing about quotas; only a
+    /// reservation honours them, and it is released at once. If the file system has no
+    /// reservations, the check passes. A file system in memory is not checked, because a
+    /// reservation there takes the memory.
     pub fn check_room(&self, bytes: u64) -> Result<(), ProbeError> {
         const ROOM: &str = "room";
         if self.is_in_memory() {
@@ -128,14 +165,23 @@ impl Scratch {
         }
         let file = self.make(ROOM, OFlags::empty());
         let reserved = file.and_then(|file| {
-            again(&mut false, || rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes))
+            again(&mut false, || {
+                rustix::fs::fallocate(&file, FallocateFlags::KEEP_SIZE, 0, bytes)
+            })
         });
         let reserved = match reserved {
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
             reserved => reserved,
         };
-        let doing = || format!("asking for {} of room, four times what a probe takes,", text::bytes(bytes));
-        reserved.and_then(|()| self.unlink(ROOM)).map_err(|errno| self.failed(errno, &doing()))
+        let doing = || {
+            format!(
+                "asking for {} of room, four times what a probe takes,",
+                text::bytes(bytes)
+            )
+        };
+        reserved
+            .and_then(|()| self.unlink(ROOM))
+            .map_err(|errno| self.failed(errno, &doing()))
     }
 
     /// Whether it lies on tmpfs or ramfs, by their magic numbers (linux/magic.h).
@@ -144,9 +190,15 @@ impl Scratch {
         matches!(magic, Ok(Ok(0x0102_1994 | 0x8584_58f6)))
     }
 
-    /// Fills a file with zeros and flushes it, as the server does with a new WAL segment (`wal_init_zero`). `go_on` is
-    /// asked between chunks and may end it; the result is then `false`.
-    pub fn fill(&self, file: &OwnedFd, bytes: u64, go_on: &dyn Fn() -> bool) -> Result<bool, ProbeError> {
+    /// Fills a file with zeros and flushes it, as the server does with a new WAL segment
+    /// (`wal_init_zero`). `go_on` is asked between chunks and may end it; the result is then
+    /// `false`.
+    pub fn fill(
+        &self,
+        file: &OwnedFd,
+        bytes: u64,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<bool, ProbeError> {
         zero(file, bytes, go_on).map_err(|errno| self.failed(errno, "writing the scratch file"))
     }
 
@@ -179,12 +231,15 @@ impl Scratch {
     }
 
     fn clear(&mut self) -> Result<(), ProbeError> {
-        let Some(watcher) = self.watcher.take() else { return Ok(()) };
+        let Some(watcher) = self.watcher.take() else {
+            return Ok(());
+        };
         let removed = remove_held(&self.place, &self.name, &self.directory);
         watcher.done();
         removed.map_err(|errno| {
             let mut error = self.failed(errno, "removing the scratch directory");
-            let left = shown(&now_at(&self.directory).unwrap_or_else(|| self.path.join(&self.name)));
+            let left =
+                shown(&now_at(&self.directory).unwrap_or_else(|| self.path.join(&self.name)));
             error.message = format!("{}; it is still there: {left}", error.message);
             error
         })
@@ -231,7 +286,9 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         let place: OwnedFd = fs::File::open(outside.path()).unwrap().into();
         let ours = [new_name(), new_name()];
-        let held = ours.each_ref().map(|name| make_directory(&place, name).unwrap());
+        let held = ours
+            .each_ref()
+            .map(|name| make_directory(&place, name).unwrap());
         for directory in &held {
             lock(directory).unwrap();
         }
@@ -240,7 +297,11 @@ mod tests {
         drop(left);
         let open = new_name();
         fs::create_dir(outside.path().join(&open)).unwrap();
-        fs::set_permissions(outside.path().join(&open), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(
+            outside.path().join(&open),
+            fs::Permissions::from_mode(0o755),
+        )
+        .unwrap();
         symlink(outside.path(), outside.path().join(new_name())).unwrap();
         fs::write(outside.path().join(new_name()), "x").unwrap();
         for name in [
@@ -277,7 +338,11 @@ mod tests {
         make();
         let inode = fs::metadata(&ours).unwrap().ino();
         remove("ours", Some(inode + 1)).unwrap();
-        assert_eq!(fs::read_dir(&ours).unwrap().count(), 300, "another directory by the same name");
+        assert_eq!(
+            fs::read_dir(&ours).unwrap().count(),
+            300,
+            "another directory by the same name"
+        );
         remove("ours", Some(inode)).unwrap();
         remove("ours", Some(inode)).unwrap();
         assert!(!ours.exists());
@@ -287,11 +352,19 @@ mod tests {
         symlink(outside.path().join("theirs"), ours.join(file_name("link"))).unwrap();
         fs::write(ours.join("stranger"), "x").unwrap();
         assert_eq!(remove("ours", None), Err(Errno::NOTEMPTY));
-        assert_eq!(fs::read_dir(&ours).unwrap().count(), 2, "neither the link nor the stranger's");
+        assert_eq!(
+            fs::read_dir(&ours).unwrap().count(),
+            2,
+            "neither the link nor the stranger's"
+        );
 
         symlink(&ours, outside.path().join("link")).unwrap();
         remove("link", None).unwrap();
-        assert_eq!(fs::read_dir(&ours).unwrap().count(), 2, "no link is followed");
+        assert_eq!(
+            fs::read_dir(&ours).unwrap().count(),
+            2,
+            "no link is followed"
+        );
     }
 
     /// The owner of the parent directory may rename it, move it, or put another in its place.
@@ -308,7 +381,10 @@ mod tests {
             fs::write(outside.path().join("ours").join(file_name("x")), "x").unwrap();
             remove_held(&place, "ours", &directory).unwrap();
             assert!(!outside.path().join(now).exists(), "{now}");
-            assert!(outside.path().join("ours").join(file_name("x")).exists(), "it is somebody else's");
+            assert!(
+                outside.path().join("ours").join(file_name("x")).exists(),
+                "it is somebody else's"
+            );
             fs::remove_dir_all(outside.path().join("ours")).unwrap();
         }
         let directory = make_directory(&place, "ours").unwrap();

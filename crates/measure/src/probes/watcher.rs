@@ -1,9 +1,10 @@
-//! The watcher: a child process of our own program that removes the scratch directory if we die without doing so.
+//! The watcher: a child process of our own program that removes the scratch directory if we die
+//! without doing so.
 //!
-//! It waits on a channel whose other end only we hold. When that closes without a farewell, we were killed. It runs in
-//! its own session with all signals blocked, so that a signal from the terminal that kills us does not kill it first.
-//! It has the directory as its standard input, because that is how a descriptor is passed on without unsafe code. It
-//! holds none of our own outputs open.
+//! It waits on a channel whose other end only we hold. When that closes without a farewell, we were
+//! killed. It runs in its own session with all signals blocked, so that a signal from the terminal
+//! that kills us does not kill it first. It has the directory as its standard input, because that
+//! is how a descriptor is passed on without unsafe code. It holds none of our own outputs open.
 
 use std::ffi::OsStr;
 use std::io;
@@ -34,7 +35,8 @@ impl Watcher {
     /// Starts a watcher of a directory and waits until it is safe from signals.
     pub fn start(program: impl AsRef<OsStr>, directory: &OwnedFd) -> Result<Self, ProbeError> {
         let start = || -> io::Result<Self> {
-            let mut child = Subprocess::of(program, Role::Watch, Stdio::from(directory.try_clone()?))?;
+            let mut child =
+                Subprocess::of(program, Role::Watch, Stdio::from(directory.try_clone()?))?;
             if child.channel.recv::<()>(Some(PATIENCE)).is_err() {
                 child.kill();
                 return Err(io::Error::other("it did not answer"));
@@ -46,7 +48,10 @@ impl Watcher {
 
     /// Announces the name that will be created.
     pub fn will_create(&mut self, name: &str) -> Result<(), ProbeError> {
-        self.0.channel.send(&Message::Name(name.to_owned())).map_err(|error| failed(&error))
+        self.0
+            .channel
+            .send(&Message::Name(name.to_owned()))
+            .map_err(|error| failed(&error))
     }
 
     /// Reports the inode of our directory.
@@ -76,10 +81,17 @@ pub fn serve(mut channel: Channel) -> io::Result<()> {
     std::env::set_current_dir("/")?;
     channel.send(&())?;
     let place = io::stdin();
-    let Some((name, held)) = left(|| channel.recv(None).ok(), &place)? else { return Ok(()) };
+    let Some((name, held)) = left(|| channel.recv(None).ok(), &place)? else {
+        return Ok(());
+    };
     // A directory that is held open is found under any name.
-    let held = held.map_or_else(|| directory::open_ours(&place, &name, None), |held| Ok(Some(held)))?;
-    held.map_or(Ok(()), |held| Ok(directory::remove_held(&place, &name, &held)?))
+    let held = held.map_or_else(
+        || directory::open_ours(&place, &name, None),
+        |held| Ok(Some(held)),
+    )?;
+    held.map_or(Ok(()), |held| {
+        Ok(directory::remove_held(&place, &name, &held)?)
+    })
 }
 
 /// The remaining work when the messages end: a name, and the directory once it was created.
@@ -113,7 +125,9 @@ mod tests {
     fn left_of(messages: impl IntoIterator<Item = Message>) -> Option<String> {
         let place = std::fs::File::open("/").unwrap();
         let mut messages = messages.into_iter();
-        left(|| messages.next(), &place).unwrap().map(|(name, _)| name)
+        left(|| messages.next(), &place)
+            .unwrap()
+            .map(|(name, _)| name)
     }
 
     #[test]
@@ -127,7 +141,10 @@ mod tests {
 
     #[test]
     fn its_last_word_leaves_nothing_to_do() {
-        assert_eq!(left_of([Message::Name(".walwise-probe-1".to_owned()), Message::Done]), None);
+        assert_eq!(
+            left_of([Message::Name(".walwise-probe-1".to_owned()), Message::Done]),
+            None
+        );
         assert_eq!(left_of([]), None);
     }
 }

@@ -1,17 +1,20 @@
-//! Workloads beside the comparison of the methods to write WAL. Each is a small module with one shape: `prepare`
-//! creates its files and returns its load generators, each of which names the rows it fills and executes one round of
-//! them.
+//! Workloads beside the comparison of the methods to write WAL. Each is a small module with one
+//! shape: `prepare` creates its files and returns its load generators, each of which names the rows
+//! it fills and executes one round of them.
 //!
-//! A round executes every generator once in random order and counts only when it is complete; the first is discarded as
-//! warm-up. There is no early end on success, because these figures are for information, not for a choice.
+//! A round executes every generator once in random order and counts only when it is complete; the
+//! first is discarded as warm-up. There is no early end on success, because these figures are for
+//! information, not for a choice.
 
-mod stage;
 mod entangle;
+mod stage;
 mod files {
-    //! Small files made durable under a new name, as programs do that replace files atomically: create, write 4 kB, fsync,
-    //! rename, fsync of the directory. The fast_commit of ext4 is meant for this pattern; a server's WAL does not use it.
+    //! Small files made durable under a new name, as programs do that replace files atomically:
+    //! create, write 4 kB, fsync, rename, fsync of the directory. The fast_commit of ext4 is meant
+    //! for this pattern; a server's WAL does not use it.
     //!
-    //! All threads work in one directory. The files of a pass are removed after it, outside of the measured time.
+    //! All threads work in one directory. The files of a pass are removed after it, outside of the
+    //! measured time.
 
     use rustix::fs::OFlags;
     use rustix::io::Errno;
@@ -31,7 +34,10 @@ mod files {
     pub(in crate::probes) const MOST: u64 = 2_000;
 
     pub(super) fn prepare(_: &WorkloadContext<'_>) -> Vec<Box<dyn LoadGenerator>> {
-        THREADS.into_iter().map(|threads| Box::new(Files { threads }) as Box<dyn LoadGenerator>).collect()
+        THREADS
+            .into_iter()
+            .map(|threads| Box::new(Files { threads }) as Box<dyn LoadGenerator>)
+            .collect()
     }
 
     struct Files {
@@ -40,19 +46,37 @@ mod files {
 
     impl LoadGenerator for Files {
         fn rows(&self) -> Vec<Series> {
-            let name =
-                if self.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", self.threads) };
-            let row = Series { threads: self.threads, ..Series::new(name, BYTES as u64) };
-            vec![if self.threads == 1 { row } else { row.against(0) }]
+            let name = if self.threads == 1 {
+                "1 thread".to_owned()
+            } else {
+                format!("{} threads", self.threads)
+            };
+            let row = Series {
+                threads: self.threads,
+                ..Series::new(name, BYTES as u64)
+            };
+            vec![if self.threads == 1 {
+                row
+            } else {
+                row.against(0)
+            }]
         }
 
         fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
             let limit = MOST / u64::from(self.threads);
             let one = |thread: u32, turn: u64| {
-                make(stage, thread, turn).map_err(|errno| stage.failed(errno, "making a small file"))
+                make(stage, thread, turn)
+                    .map_err(|errno| stage.failed(errno, "making a small file"))
             };
-            let pass = stage.together("making small files", self.threads, BYTES as u64, limit, &one)?;
-            self.remove(stage, limit).map_err(|errno| stage.failed(errno, "removing a small file"))?;
+            let pass = stage.together(
+                "making small files",
+                self.threads,
+                BYTES as u64,
+                limit,
+                &one,
+            )?;
+            self.remove(stage, limit)
+                .map_err(|errno| stage.failed(errno, "removing a small file"))?;
             Ok(vec![pass])
         }
     }
@@ -80,7 +104,9 @@ mod files {
         let (mut interrupted, name) = (false, name(thread, turn));
         let temporary = format!("{name}.new");
         let file = stage.scratch.make(&temporary, OFlags::empty())?;
-        let written = again(&mut interrupted, || rustix::io::pwrite(&file, stage.pages.bytes(BYTES), 0))?;
+        let written = again(&mut interrupted, || {
+            rustix::io::pwrite(&file, stage.pages.bytes(BYTES), 0)
+        })?;
         if written != BYTES {
             return Err(Errno::NOSPC);
         }
@@ -88,15 +114,19 @@ mod files {
         drop(file);
         stage.scratch.rename(&temporary, &name)?;
         stage.scratch.sync_names()?;
-        Ok(OperationResult { flush_calls: 2, interrupted })
+        Ok(OperationResult {
+            flush_calls: 2,
+            interrupted,
+        })
     }
 }
 mod floor {
-    //! Writes that are never flushed: the lower bound of everything else. Into the page cache, with the file opened for
-    //! each write, and with O_DIRECT to the disk, where that bypasses the cache.
+    //! Writes that are never flushed: the lower bound of everything else. Into the page cache, with
+    //! the file opened for each write, and with O_DIRECT to the disk, where that bypasses the
+    //! cache.
     //!
-    //! `pg_test_fsync` opened the file for each of its non-sync'ed writes up to version 14 and no longer does, so its
-    //! versions correspond to different rows here.
+    //! `pg_test_fsync` opened the file for each of its non-sync'ed writes up to version 14 and no
+    //! longer does, so its versions correspond to different rows here.
 
     use std::cell::Cell;
 
@@ -111,35 +141,52 @@ mod floor {
 
     const FILE: &str = "floor";
 
-    pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
+    pub(super) fn prepare(
+        stage: &WorkloadContext<'_>,
+    ) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
         stage.filled(FILE)?;
         let row = |name: &str| Series::new(name, PAGE as u64);
         let open = |method| stage.scratch.open(FILE, open_flags(method));
         let failed = |errno| stage.failed(errno, "opening the scratch file");
         let part = |row, kind| -> Box<dyn LoadGenerator> {
             let pages = stage.file_bytes / PAGE as u64;
-            Box::new(Floor { row, kind, cursor: Cursor::new(0, pages * PAGE as u64) })
+            Box::new(Floor {
+                row,
+                kind,
+                cursor: Cursor::new(0, pages * PAGE as u64),
+            })
         };
         let kept = |method| open(method).map(|file| Writer::new(method, file));
         let mut parts = vec![
-            part(row("write"), DescriptorMode::Kept(kept(Method::Floor).map_err(failed)?)),
+            part(
+                row("write"),
+                DescriptorMode::Kept(kept(Method::Floor).map_err(failed)?),
+            ),
             part(row("open, write, close").against(0), DescriptorMode::Opened),
         ];
-        let refused = |why: &str| Series { error: Some(why.to_owned()), ..row("write, O_DIRECT") };
+        let refused = |why: &str| Series {
+            error: Some(why.to_owned()),
+            ..row("write, O_DIRECT")
+        };
         parts.push(match kept(Method::FloorDirect) {
             Err(Errno::INVAL | Errno::OPNOTSUPP) => {
                 part(refused("O_DIRECT is refused here"), DescriptorMode::Refused)
             }
             Err(errno) => return Err(failed(errno)),
-            Ok(writer) if writer.is_buffered(stage.pages, 0) => {
-                part(refused("O_DIRECT is buffered here"), DescriptorMode::Refused)
-            }
+            Ok(writer) if writer.is_buffered(stage.pages, 0) => part(
+                refused("O_DIRECT is buffered here"),
+                DescriptorMode::Refused,
+            ),
             Ok(writer) => match writer.commit(stage.pages.bytes(PAGE), 0) {
-                Err(Errno::INVAL) => {
-                    part(refused("O_DIRECT writes of 8 kB are refused here"), DescriptorMode::Refused)
-                }
+                Err(Errno::INVAL) => part(
+                    refused("O_DIRECT writes of 8 kB are refused here"),
+                    DescriptorMode::Refused,
+                ),
                 Err(errno) => return Err(failed(errno)),
-                Ok(_) => part(row("write, O_DIRECT").against(0), DescriptorMode::Kept(writer)),
+                Ok(_) => part(
+                    row("write, O_DIRECT").against(0),
+                    DescriptorMode::Kept(writer),
+                ),
             },
         });
         Ok(parts)
@@ -177,11 +224,15 @@ mod floor {
             let pass = match &self.kind {
                 DescriptorMode::Refused => return Ok(vec![Pass::default()]),
                 DescriptorMode::Kept(writer) => {
-                    stage.repeat("a write", PAGE as u64, MOST, || writer.commit(page, place()).map(done))?
+                    stage.repeat("a write", PAGE as u64, MOST, || {
+                        writer.commit(page, place()).map(done)
+                    })?
                 }
                 DescriptorMode::Opened => stage.repeat("a write", PAGE as u64, MOST, || {
                     let file = stage.scratch.open(FILE, OFlags::empty())?;
-                    Writer::new(Method::Floor, file).commit(page, place()).map(done)
+                    Writer::new(Method::Floor, file)
+                        .commit(page, place())
+                        .map(done)
                 })?,
             };
             self.cursor = cursor.get();
@@ -213,18 +264,19 @@ use stage::LoadGenerator;
 
 pub(super) use stage::WorkloadContext;
 
-/// The number of rounds that the time is divided into, and the largest number where more would fit: cheap operations
-/// must not fill a disk with writes.
+/// The number of rounds that the time is divided into, and the largest number where more would fit:
+/// cheap operations must not fill a disk with writes.
 const ROUNDS: u32 = 20;
 const MOST_ROUNDS: usize = 40;
 
-/// The longest pass of the tool's tests: short enough for several rounds in turn, and long enough that the effects of
-/// the previous test weigh little. On btrfs the first dozen small writes still pay for the extents of another test.
+/// The longest pass of the tool's tests: short enough for several rounds in turn, and long enough
+/// that the effects of the previous test weigh little. On btrfs the first dozen small writes still
+/// pay for the extents of another test.
 const LONGEST_PASS: Duration = Duration::from_millis(400);
 const FEWEST_ROUNDS: u32 = 5;
 
-/// Measures a workload until its time or bytes are used up or it is cancelled; `redo` is how a server writes its redo
-/// log, and `series` receives the measurements so far.
+/// Measures a workload until its time or bytes are used up or it is cancelled; `redo` is how a
+/// server writes its redo log, and `series` receives the measurements so far.
 pub(super) fn run(
     workload: Workload,
     redo: &RedoShape,
@@ -245,14 +297,23 @@ pub(super) fn run(
     };
     // The tool's tests take as long as announced.
     let (rounds, most) = match workload {
-        Workload::PgTestFsync => {
-            (stage.rounds_of_at_most(LONGEST_PASS, generators.len()).max(FEWEST_ROUNDS), usize::MAX)
-        }
+        Workload::PgTestFsync => (
+            stage
+                .rounds_of_at_most(LONGEST_PASS, generators.len())
+                .max(FEWEST_ROUNDS),
+            usize::MAX,
+        ),
         _ => (ROUNDS, MOST_ROUNDS),
     };
-    let fixed = generators.iter().map(|generator| generator.fixed_bytes(stage)).sum();
+    let fixed = generators
+        .iter()
+        .map(|generator| generator.fixed_bytes(stage))
+        .sum();
     stage.share_out(rounds, generators.len(), fixed);
-    let rows: Vec<Vec<Series>> = generators.iter().map(|generator| generator.rows()).collect();
+    let rows: Vec<Vec<Series>> = generators
+        .iter()
+        .map(|generator| generator.rows())
+        .collect();
     *series = rows.iter().flatten().cloned().collect();
     tell(0);
     round(&mut generators, stage, rng)?;

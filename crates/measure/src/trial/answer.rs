@@ -1,8 +1,8 @@
-//! What a record says to whoever chooses: which candidates may be the best under every load that decides, and which sync
-//! method is faster on each.
+//! What a record says to whoever chooses: which candidates may be the best under every load that
+//! decides, and which sync method is faster on each.
 //!
-//! It is silent where anything is open, because a reader can wait and a choice cannot. Whether the record is about the
-//! disk at hand is left to the pipeline.
+//! It is silent where anything is open, because a reader can wait and a choice cannot. Whether the
+//! record is about the disk at hand is left to the pipeline.
 
 use super::candidate::Contender;
 use super::contest::TrialOutcome;
@@ -43,7 +43,9 @@ impl TrialSilence {
             Self::Unfinished => "the trial did not finish",
             Self::NoResult => "the trial compared nothing",
             Self::OtherLoads => "the trial ran no load that decides for a database",
-            Self::CannotTell => "the first candidate differed from itself, so the machine could not tell",
+            Self::CannotTell => {
+                "the first candidate differed from itself, so the machine could not tell"
+            }
             Self::Open => "it is not settled",
         }
     }
@@ -61,34 +63,62 @@ impl TrialRecord {
             return Err(TrialSilence::NoResult);
         }
         let mut sets = Vec::new();
-        for result in results.iter().filter(|result| result.load.decides_for_a_database()) {
+        for result in results
+            .iter()
+            .filter(|result| result.load.decides_for_a_database())
+        {
             sets.push(decided(result)?);
         }
-        let Some(ranked) = results.first().map(|result| &result.ranked).filter(|_| !sets.is_empty()) else {
+        let Some(ranked) = results
+            .first()
+            .map(|result| &result.ranked)
+            .filter(|_| !sets.is_empty())
+        else {
             return Err(TrialSilence::OtherLoads);
         };
-        let (best, slower) = ranked.iter().partition(|one| sets.iter().all(|set| set.contains(*one)));
-        Ok(TrialAnswer { best: self.contenders(best), slower: self.contenders(slower) })
+        let (best, slower) = ranked
+            .iter()
+            .partition(|one| sets.iter().all(|set| set.contains(*one)));
+        Ok(TrialAnswer {
+            best: self.contenders(best),
+            slower: self.contenders(slower),
+        })
     }
 
     fn contenders(&self, numbers: Vec<usize>) -> Vec<Contender> {
-        numbers.into_iter().filter_map(|at| Some(self.candidates.get(at)?.candidate)).collect()
+        numbers
+            .into_iter()
+            .filter_map(|at| Some(self.candidates.get(at)?.candidate))
+            .collect()
     }
 
-    /// The logarithm of what open_datasync gains over fdatasync for one client on a candidate's file system, as the ends of
-    /// an interval; `None` where the trial has no such loads, or too few blocks.
+    /// The logarithm of what open_datasync gains over fdatasync for one client on a candidate's
+    /// file system, as the ends of an interval; `None` where the trial has no such loads, or too
+    /// few blocks.
     pub fn gain_of_open_datasync(&self, candidate: Contender) -> Option<(f64, f64)> {
-        let of = |found: &MethodContest| self.candidates.get(found.candidate).map(|made| made.candidate);
-        let found = self.methods().into_iter().find(|found| of(found) == Some(candidate))?;
-        let is_other = |(load, _): &(usize, &str)| {
-            self.loads.get(*load).is_some_and(|load| load.shape == CommitShape::OpenDatasync)
+        let of = |found: &MethodContest| {
+            self.candidates
+                .get(found.candidate)
+                .map(|made| made.candidate)
         };
-        let gain = found.contest.to_reference(found.methods.iter().position(is_other)?)?;
+        let found = self
+            .methods()
+            .into_iter()
+            .find(|found| of(found) == Some(candidate))?;
+        let is_other = |(load, _): &(usize, &str)| {
+            self.loads
+                .get(*load)
+                .is_some_and(|load| load.shape == CommitShape::OpenDatasync)
+        };
+        let gain = found
+            .contest
+            .to_reference(found.methods.iter().position(is_other)?)?;
         Some((gain.low, gain.high))
     }
 }
 
-/// The candidates that may be the best under a load, by number in the record; an error while that is open.
+/// The candidates that may be the best under a load, by number in the record; an error while that
+/// is open.
 fn decided(result: &LoadResult) -> Result<Vec<usize>, TrialSilence> {
     match result.contest.outcome() {
         TrialOutcome::Best(place) => Ok(result.named(&[place])),
@@ -122,16 +152,29 @@ mod tests {
         );
         assert_eq!(record(&ALL, 9).answer(), Err(TrialSilence::Open));
         assert_eq!(
-            TrialRecord { ending: Ending::Running, ..settled.clone() }.answer(),
+            TrialRecord {
+                ending: Ending::Running,
+                ..settled.clone()
+            }
+            .answer(),
             Err(TrialSilence::Unfinished)
         );
         assert_eq!(record(&ALL[..1], 15).answer(), Err(TrialSilence::NoResult));
         let files = TrialLoad::of(Preset::FsMark, &[1]);
-        assert_eq!(TrialRecord { loads: files, ..settled.clone() }.answer(), Err(TrialSilence::OtherLoads));
+        assert_eq!(
+            TrialRecord {
+                loads: files,
+                ..settled.clone()
+            }
+            .answer(),
+            Err(TrialSilence::OtherLoads)
+        );
         let mut twin = settled;
         for cell in twin.blocks.iter_mut().flat_map(|block| &mut block.cells) {
             if cell.runner == Runner::Twin {
-                cell.samples.iter_mut().for_each(|sample| sample.seconds *= 2.0);
+                cell.samples
+                    .iter_mut()
+                    .for_each(|sample| sample.seconds *= 2.0);
             }
         }
         assert_eq!(twin.answer(), Err(TrialSilence::CannotTell));
@@ -140,10 +183,17 @@ mod tests {
     #[test]
     fn methods_are_compared_within_each_cell() {
         let mut both = record(&ALL[..2], 15);
-        both.loads.push(TrialLoad { clients: 1, shape: CommitShape::OpenDatasync });
+        both.loads.push(TrialLoad {
+            clients: 1,
+            shape: CommitShape::OpenDatasync,
+        });
         for cell in both.blocks.iter_mut().flat_map(|block| &mut block.cells) {
             let mut more = cell.samples[0];
-            more.seconds /= if cell.runner == Runner::Candidate(1) { 1.3 } else { 1.0 };
+            more.seconds /= if cell.runner == Runner::Candidate(1) {
+                1.3
+            } else {
+                1.0
+            };
             cell.samples.push(more);
         }
         let gain = |of| both.gain_of_open_datasync(of).unwrap();
@@ -151,6 +201,10 @@ mod tests {
         assert_eq!(both.gain_of_open_datasync(Contender::Btrfs), None);
         both.ending = Ending::Stopped;
         both.blocks.truncate(9);
-        assert_eq!(both.gain_of_open_datasync(Contender::Xfs), None, "before the first look");
+        assert_eq!(
+            both.gain_of_open_datasync(Contender::Xfs),
+            None,
+            "before the first look"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The candidates of a trial, as a closed list, and what each is made of beyond what walwise advises for it.
+//! The candidates of a trial, as a closed list, and what each is made of beyond what walwise
+//! advises for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +24,23 @@ pub enum Contender {
 
 impl Contender {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 6] =
-        [Self::Ext4, Self::Ext4FastCommit, Self::Xfs, Self::Btrfs, Self::BtrfsNocow, Self::Ext4Nobarrier];
+    pub const ALL: [Self; 6] = [
+        Self::Ext4,
+        Self::Ext4FastCommit,
+        Self::Xfs,
+        Self::Btrfs,
+        Self::BtrfsNocow,
+        Self::Ext4Nobarrier,
+    ];
 
     /// Those of a trial for which none were named.
-    pub const USUAL: [Self; 5] = [Self::Ext4, Self::Ext4FastCommit, Self::Xfs, Self::Btrfs, Self::BtrfsNocow];
+    pub const USUAL: [Self; 5] = [
+        Self::Ext4,
+        Self::Ext4FastCommit,
+        Self::Xfs,
+        Self::Btrfs,
+        Self::BtrfsNocow,
+    ];
 
     /// Its word on the command line and in documents.
     pub fn word(self) -> &'static str {
@@ -66,7 +79,8 @@ impl Contender {
         }
     }
 
-    /// Whether new files of the log are overwritten in place because of an attribute of their directory.
+    /// Whether new files of the log are overwritten in place because of an attribute of their
+    /// directory.
     pub fn is_nocow(self) -> bool {
         matches!(self, Self::BtrfsNocow)
     }
@@ -77,22 +91,30 @@ impl Contender {
     }
 }
 
-/// What mkfs is told for the measurement's sake: nothing may write in the background or discard what was written. It is
-/// forced, as the extent holds the file system that the trial made before.
+/// What mkfs is told for the measurement's sake: nothing may write in the background or discard
+/// what was written. It is forced, as the extent holds the file system that the trial made before.
 pub fn mkfs_of_trials(filesystem: NewFilesystem) -> &'static [&'static str] {
     match filesystem {
-        NewFilesystem::Ext4 => {
-            &["-q", "-F", "-t", "ext4", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"]
-        }
+        NewFilesystem::Ext4 => &[
+            "-q",
+            "-F",
+            "-t",
+            "ext4",
+            "-E",
+            "lazy_itable_init=0,lazy_journal_init=0,nodiscard",
+        ],
         NewFilesystem::Xfs | NewFilesystem::Btrfs => &["-q", "-f", "-K"],
         NewFilesystem::Zfs => &[],
     }
 }
 
-/// The advised mount options that hold on a loop file: what would punch holes into the image is left out.
+/// The advised mount options that hold on a loop file: what would punch holes into the image is
+/// left out.
 pub fn mount_of_trials(advised: &str, more: Option<&str>) -> String {
     let left_out = ["defaults", "discard", "discard=async", "discard=sync"];
-    let kept = advised.split(',').filter(|word| !word.is_empty() && !left_out.contains(word));
+    let kept = advised
+        .split(',')
+        .filter(|word| !word.is_empty() && !left_out.contains(word));
     kept.chain(more).collect::<Vec<_>>().join(",")
 }
 
@@ -105,7 +127,11 @@ mod tests {
         for candidate in Contender::ALL {
             assert_eq!(serde_json::to_value(candidate).unwrap(), candidate.word());
         }
-        assert!(Contender::USUAL.iter().all(|candidate| candidate.promises_commits()));
+        assert!(
+            Contender::USUAL
+                .iter()
+                .all(|candidate| candidate.promises_commits())
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! How the candidates stand under a load, row by row, for whoever draws it: a picture, or a screen while the trial runs.
+//! How the candidates stand under a load, row by row, for whoever draws it: a picture, or a screen
+//! while the trial runs.
 
 use super::candidate::Contender;
 use super::ranks::Interval;
@@ -61,40 +62,64 @@ impl TrialRecord {
     pub fn forest(&self, result: &LoadResult) -> Vec<ForestRow> {
         let best = result.contest.may_be_best();
         let ranked = result.ranked.iter().enumerate().map(|(place, candidate)| {
-            let (may_be_best, interval) = (best.contains(&place), result.contest.to_reference(place));
+            let (may_be_best, interval) =
+                (best.contains(&place), result.contest.to_reference(place));
             let place = if place == 0 {
                 ForestPlace::First { may_be_best }
             } else {
-                ForestPlace::Ranked { may_be_best, interval }
+                ForestPlace::Ranked {
+                    may_be_best,
+                    interval,
+                }
             };
             self.forest_row(Runner::Candidate(*candidate), result.at, place)
         });
-        let twin = ForestPlace::Twin { interval: result.contest.twin() };
+        let twin = ForestPlace::Twin {
+            interval: result.contest.twin(),
+        };
         let twin = self.forest_row(Runner::Twin, result.at, twin);
-        let others = (0..self.candidates.len()).filter(|candidate| !result.ranked.contains(candidate));
-        let below = others
-            .map(|candidate| self.forest_row(Runner::Candidate(candidate), result.at, ForestPlace::Below));
+        let others =
+            (0..self.candidates.len()).filter(|candidate| !result.ranked.contains(candidate));
+        let below = others.map(|candidate| {
+            self.forest_row(Runner::Candidate(candidate), result.at, ForestPlace::Below)
+        });
         ranked.chain([twin]).chain(below).collect()
     }
 
     fn forest_row(&self, runner: Runner, load: usize, place: ForestPlace) -> ForestRow {
-        let word = |at: usize| self.candidates.get(at).map_or("?", |made| Contender::word(made.candidate));
+        let word = |at: usize| {
+            self.candidates
+                .get(at)
+                .map_or("?", |made| Contender::word(made.candidate))
+        };
         let name = match runner {
             Runner::Candidate(at) => word(at).to_owned(),
             Runner::Twin => format!("{} again", word(0)),
             Runner::Floor => "bare extent".to_owned(),
             Runner::Host => "loop file".to_owned(),
         };
-        let rates: Vec<f64> =
-            self.samples(runner, load).into_iter().flatten().map(|sample| sample.rate()).collect();
-        ForestRow { name, rate: (!rates.is_empty()).then(|| median_of(&rates)), place }
+        let rates: Vec<f64> = self
+            .samples(runner, load)
+            .into_iter()
+            .flatten()
+            .map(|sample| sample.rate())
+            .collect();
+        ForestRow {
+            name,
+            rate: (!rates.is_empty()).then(|| median_of(&rates)),
+            place,
+        }
     }
 
     /// Commits per second on the bare extent, block by block; a block without them has none.
     pub fn floor(&self) -> Vec<Option<f64>> {
         let of = self.samples(Runner::Floor, 0);
         of.into_iter()
-            .map(|sample| sample.map(|sample| sample.rate()).filter(|rate| rate.is_finite()))
+            .map(|sample| {
+                sample
+                    .map(|sample| sample.rate())
+                    .filter(|rate| rate.is_finite())
+            })
             .collect()
     }
 }
@@ -117,7 +142,12 @@ mod tests {
         assert_eq!(names, ["ext4", "xfs", "ext4 again", "ext4-nobarrier"]);
         let best: Vec<bool> = rows.iter().map(|row| row.place.may_be_best()).collect();
         assert_eq!(best, [false, true, false, false]);
-        assert!(rows[1].place.interval().is_some_and(|found| found.low > 0.15));
+        assert!(
+            rows[1]
+                .place
+                .interval()
+                .is_some_and(|found| found.low > 0.15)
+        );
         assert_eq!(record.floor().len(), 15);
     }
 }

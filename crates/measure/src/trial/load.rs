@@ -31,12 +31,14 @@ pub enum CommitShape {
     Neighbour,
     /// A new file of 16 KiB in one of many directories, then fsync.
     Files,
-    /// sysbench's `oltp_write_only` on a temporary MariaDB: no trial runs it any more, and records of 0.1 hold it.
+    /// sysbench's `oltp_write_only` on a temporary MariaDB: no trial runs it any more, and records
+    /// of 0.1 hold it.
     WriteOnly,
 }
 
 impl CommitShape {
-    /// The shapes that differ by the sync method alone, with its name in PostgreSQL; the default first.
+    /// The shapes that differ by the sync method alone, with its name in PostgreSQL; the default
+    /// first.
     pub const OF_METHODS: [(Self, &str); 4] = [
         (Self::Usual, "fdatasync"),
         (Self::OpenDatasync, "open_datasync"),
@@ -55,23 +57,36 @@ pub enum Preset {
 }
 
 impl TrialLoad {
-    /// The loads of a trial: commits, or files, of each number of sessions, which decide it, and other shapes of one session.
+    /// The loads of a trial: commits, or files, of each number of sessions, which decide it, and
+    /// other shapes of one session.
     pub fn of(preset: Preset, clients: &[u32]) -> Vec<Self> {
-        let by_clients = |shape| clients.iter().map(move |clients| Self { clients: *clients, shape });
-        let others =
-            [CommitShape::TwoPages, CommitShape::Appends, CommitShape::OpenDatasync, CommitShape::Neighbour];
+        let by_clients = |shape| {
+            clients.iter().map(move |clients| Self {
+                clients: *clients,
+                shape,
+            })
+        };
+        let others = [
+            CommitShape::TwoPages,
+            CommitShape::Appends,
+            CommitShape::OpenDatasync,
+            CommitShape::Neighbour,
+        ];
         match preset {
-            Preset::Commits => {
-                by_clients(CommitShape::Usual).chain(others.map(|shape| Self { clients: 1, shape })).collect()
-            }
-            Preset::Methods => CommitShape::OF_METHODS.map(|(shape, _)| Self { clients: 1, shape }).to_vec(),
+            Preset::Commits => by_clients(CommitShape::Usual)
+                .chain(others.map(|shape| Self { clients: 1, shape }))
+                .collect(),
+            Preset::Methods => CommitShape::OF_METHODS
+                .map(|(shape, _)| Self { clients: 1, shape })
+                .to_vec(),
             Preset::FsMark => by_clients(CommitShape::Files).collect(),
         }
     }
 
-    /// The fewest flushes that each of its calls can do with; `None` where that is not known: sessions that flush files
-    /// at the same moment share a journal's. Of a server's sessions each waits for its own commit, so that a flush
-    /// serves as many commits as there are sessions, at most.
+    /// The fewest flushes that each of its calls can do with; `None` where that is not known:
+    /// sessions that flush files at the same moment share a journal's. Of a server's sessions each
+    /// waits for its own commit, so that a flush serves as many commits as there are sessions, at
+    /// most.
     pub fn least_flushes(self) -> Option<f64> {
         match self.shape {
             CommitShape::Usual => Some(1.0),
@@ -88,7 +103,10 @@ impl TrialLoad {
 
     /// Whether a trial goes on until this load is settled.
     pub fn decides(self) -> bool {
-        matches!(self.shape, CommitShape::Usual | CommitShape::Files | CommitShape::WriteOnly)
+        matches!(
+            self.shape,
+            CommitShape::Usual | CommitShape::Files | CommitShape::WriteOnly
+        )
     }
 
     /// Whether it also decides which file system suits a database's log.
@@ -109,7 +127,9 @@ impl TrialLoad {
             (CommitShape::Files, clients) => format!("new files, {clients} clients"),
             (CommitShape::Neighbour, _) => "commits beside a writer".to_owned(),
             (CommitShape::WriteOnly, 1) => "transactions (sysbench), 1 client".to_owned(),
-            (CommitShape::WriteOnly, clients) => format!("transactions (sysbench), {clients} clients"),
+            (CommitShape::WriteOnly, clients) => {
+                format!("transactions (sysbench), {clients} clients")
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
-//! Which sync method commits fastest on each file system: the loads that differ by it alone, paired within cells.
+//! Which sync method commits fastest on each file system: the loads that differ by it alone, paired
+//! within cells.
 //!
-//! Loads run in a new random order in every block, so that whatever the machine does meanwhile is on no method's side
-//! (see [`super::ranks`]). The reference's twin is the sentinel for all file systems: what it is off by is added to each.
+//! Loads run in a new random order in every block, so that whatever the machine does meanwhile is
+//! on no method's side (see [`super::ranks`]). The reference's twin is the sentinel for all file
+//! systems: what it is off by is added to each.
 
 use super::contest::{Contest, PairedFigures};
 use super::load::CommitShape;
@@ -21,19 +23,34 @@ pub struct MethodContest {
 impl MethodContest {
     /// The names of methods by their places in the contest.
     pub fn named(&self, places: &[usize]) -> Vec<&'static str> {
-        places.iter().filter_map(|place| self.methods.get(*place)).map(|(_, name)| *name).collect()
+        places
+            .iter()
+            .filter_map(|place| self.methods.get(*place))
+            .map(|(_, name)| *name)
+            .collect()
     }
 }
 
 impl TrialRecord {
-    /// The loads that differ by the sync method alone, the default first; nothing without another one beside it.
+    /// The loads that differ by the sync method alone, the default first; nothing without another
+    /// one beside it.
     fn of_methods(&self) -> Vec<(usize, &'static str)> {
-        let load = |shape| self.loads.iter().position(|load| load.shape == shape && load.clients == 1);
-        let found =
-            CommitShape::OF_METHODS.into_iter().filter_map(|(shape, name)| Some((load(shape)?, name)));
+        let load = |shape| {
+            self.loads
+                .iter()
+                .position(|load| load.shape == shape && load.clients == 1)
+        };
+        let found = CommitShape::OF_METHODS
+            .into_iter()
+            .filter_map(|(shape, name)| Some((load(shape)?, name)));
         let found: Vec<(usize, &str)> = found.collect();
-        let [(first, _), _, ..] = found.as_slice() else { return Vec::new() };
-        let has_default = self.loads.get(*first).is_some_and(|load| load.shape == CommitShape::Usual);
+        let [(first, _), _, ..] = found.as_slice() else {
+            return Vec::new();
+        };
+        let has_default = self
+            .loads
+            .get(*first)
+            .is_some_and(|load| load.shape == CommitShape::Usual);
         if has_default { found } else { Vec::new() }
     }
 
@@ -63,14 +80,27 @@ impl TrialRecord {
         let default = methods.first().map_or(0, |(load, _)| *load);
         let runner = Runner::Candidate(candidate);
         let rows = methods.iter().map(|(load, _)| self.samples(runner, *load));
-        let sentinels = [Runner::Twin, Runner::Candidate(0)].map(|runner| self.samples(runner, default));
+        let sentinels =
+            [Runner::Twin, Runner::Candidate(0)].map(|runner| self.samples(runner, default));
         let rows: Vec<Vec<Option<Sample>>> = rows.chain(sentinels).collect();
         let log = |row: &Vec<Option<Sample>>, block: usize| {
-            row.get(block).copied().flatten().map(|sample| sample.rate().ln())
+            row.get(block)
+                .copied()
+                .flatten()
+                .map(|sample| sample.rate().ln())
         };
-        let block = |block: usize| rows.iter().map(|row| log(row, block)).collect::<Option<Vec<f64>>>();
+        let block = |block: usize| {
+            rows.iter()
+                .map(|row| log(row, block))
+                .collect::<Option<Vec<f64>>>()
+        };
         let complete: Vec<Vec<f64>> = (0..self.blocks.len()).filter_map(block).collect();
-        let column = |at: usize| complete.iter().filter_map(|block| block.get(at).copied()).collect();
+        let column = |at: usize| {
+            complete
+                .iter()
+                .filter_map(|block| block.get(at).copied())
+                .collect()
+        };
         let twin = |block: &Vec<f64>| match block.as_slice() {
             [own, .., twin, reference] => Some(own + twin - reference),
             _ => None,
@@ -93,12 +123,17 @@ mod tests {
 
     /// A record in which each method runs so many times as fast as the default.
     fn by_methods(times: [f64; 4]) -> TrialRecord {
-        let candidates = [(Contender::Ext4, 4_000.0, Some(1_000)), (Contender::Btrfs, 1_000.0, Some(2_000))];
+        let candidates = [
+            (Contender::Ext4, 4_000.0, Some(1_000)),
+            (Contender::Btrfs, 1_000.0, Some(2_000)),
+        ];
         let mut record = record(&candidates, 15);
         record.loads = TrialLoad::of(Preset::Methods, &[8]);
         for (nth, block) in record.blocks.iter_mut().enumerate() {
             for cell in &mut block.cells {
-                let Some(first) = cell.samples.first().copied() else { continue };
+                let Some(first) = cell.samples.first().copied() else {
+                    continue;
+                };
                 let off = |load: usize| 1.0 + 0.01 * (((nth * 3 + load * 2) % 5) as f64 - 2.0);
                 let faster = |(load, times): (usize, f64)| Sample {
                     seconds: first.seconds / times / if load == 0 { 1.0 } else { off(load) },
@@ -114,23 +149,40 @@ mod tests {
     fn a_faster_method_is_named_for_each_file_system() {
         let record = by_methods([1.0, 1.4, 0.5, 0.6]);
         assert!(record.is_about_methods() && record.is_settled());
-        let found: Vec<_> =
-            record.methods().iter().map(|result| (result.candidate, result.contest.outcome())).collect();
-        assert_eq!(found, [(0, TrialOutcome::Best(1)), (1, TrialOutcome::Best(1))]);
+        let found: Vec<_> = record
+            .methods()
+            .iter()
+            .map(|result| (result.candidate, result.contest.outcome()))
+            .collect();
+        assert_eq!(
+            found,
+            [(0, TrialOutcome::Best(1)), (1, TrialOutcome::Best(1))]
+        );
         let text = tell(&record).text();
-        assert!(text.contains("sync methods on btrfs\n  open_datasync is the fastest"), "{text}");
+        assert!(
+            text.contains("sync methods on btrfs\n  open_datasync is the fastest"),
+            "{text}"
+        );
     }
 
     #[test]
     fn equal_methods_are_called_alike_and_a_machine_that_cannot_tell_names_none() {
         let equal = by_methods([1.0; 4]);
         for result in equal.methods() {
-            assert_eq!(result.contest.outcome(), TrialOutcome::Alike(vec![0, 1, 2, 3]));
+            assert_eq!(
+                result.contest.outcome(),
+                TrialOutcome::Alike(vec![0, 1, 2, 3])
+            );
         }
         let mut drifting = by_methods([1.0, 1.4, 0.5, 0.6]);
-        let cells = drifting.blocks.iter_mut().flat_map(|block| &mut block.cells);
+        let cells = drifting
+            .blocks
+            .iter_mut()
+            .flat_map(|block| &mut block.cells);
         for twin in cells.filter(|cell| cell.runner == Runner::Twin) {
-            twin.samples.iter_mut().for_each(|sample| sample.seconds *= 1.5);
+            twin.samples
+                .iter_mut()
+                .for_each(|sample| sample.seconds *= 1.5);
         }
         for result in drifting.methods() {
             assert_eq!(result.contest.outcome(), TrialOutcome::CannotTell);

@@ -1,10 +1,13 @@
-//! Intervals from signed ranks: no assumption about drift, bursts or tails, because the trial's own rng are the proof.
+//! Intervals from signed ranks: no assumption about drift, bursts or tails, because the trial's own
+//! rng are the proof.
 //!
-//! In a block the candidates run in random order. Whatever the machine does meanwhile, the log-ratio of two candidates
-//! is therefore as likely to be off by some amount upwards as downwards: it is symmetric about their true ratio, and
-//! independent from block to block. Wilcoxon's signed ranks are exact then (Lehmann, *Nonparametrics*, ch. 3 and 4;
-//! Rosenbaum, *Observational Studies*, ch. 2, on inference by randomisation). The interval lies between two of the
-//! means of all pairs, which are called Walsh averages, and its middle is their median (Hodges and Lehmann 1963).
+//! In a block the candidates run in random order. Whatever the machine does meanwhile, the
+//! log-ratio of two candidates is therefore as likely to be off by some amount upwards as
+//! downwards: it is symmetric about their true ratio, and independent from block to block.
+//! Wilcoxon's signed ranks are exact then (Lehmann, *Nonparametrics*, ch. 3 and 4; Rosenbaum,
+//! *Observational Studies*, ch. 2, on inference by randomisation). The interval lies between two of
+//! the means of all pairs, which are called Walsh averages, and its middle is their median (Hodges
+//! and Lehmann 1963).
 
 use serde::{Deserialize, Serialize};
 
@@ -19,12 +22,20 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// What both intervals say together; they hold together, as looks of one trial do. Where they exclude each other,
-    /// which chance allows in one trial of twenty, the earlier stays.
+    /// What both intervals say together; they hold together, as looks of one trial do. Where they
+    /// exclude each other, which chance allows in one trial of twenty, the earlier stays.
     #[must_use]
     pub fn narrowed(self, later: Self) -> Self {
         let (low, high) = (self.low.max(later.low), self.high.min(later.high));
-        if low > high { self } else { Self { low, value: later.value.clamp(low, high), high } }
+        if low > high {
+            self
+        } else {
+            Self {
+                low,
+                value: later.value.clamp(low, high),
+                high,
+            }
+        }
     }
 }
 
@@ -35,7 +46,11 @@ impl WalshAverages {
     pub fn new(values: &[f64]) -> Self {
         let of = |(at, a): (usize, &f64)| {
             let a = *a;
-            values.iter().skip(at).map(move |b| f64::midpoint(a, *b)).collect::<Vec<_>>()
+            values
+                .iter()
+                .skip(at)
+                .map(move |b| f64::midpoint(a, *b))
+                .collect::<Vec<_>>()
         };
         Self(values.iter().enumerate().flat_map(of).collect())
     }
@@ -45,7 +60,8 @@ impl WalshAverages {
         (nth < self.0.len()).then(|| *self.0.select_nth_unstable_by(nth, f64::total_cmp).1)
     }
 
-    /// The bound that is above the true value with at most the probability for which `cut` was made.
+    /// The bound that is above the true value with at most the probability for which `cut` was
+    /// made.
     pub fn lower(&mut self, cut: usize) -> Option<f64> {
         self.nth(cut)
     }
@@ -58,12 +74,17 @@ impl WalshAverages {
     pub fn middle(&mut self) -> Option<f64> {
         let half = self.0.len() / 2;
         let upper = self.nth(half)?;
-        if self.0.len() % 2 == 1 { Some(upper) } else { Some(f64::midpoint(self.nth(half - 1)?, upper)) }
+        if self.0.len() % 2 == 1 {
+            Some(upper)
+        } else {
+            Some(f64::midpoint(self.nth(half - 1)?, upper))
+        }
     }
 }
 
-/// How many Walsh averages of `blocks` values lie outside a bound that errs with at most `alpha` on its side: the
-/// largest c with P(T ≤ c) ≤ alpha for the sum T of ranks with random signs; `None` when no bound is that good.
+/// How many Walsh averages of `blocks` values lie outside a bound that errs with at most `alpha` on
+/// its side: the largest c with P(T ≤ c) ≤ alpha for the sum T of ranks with random signs; `None`
+/// when no bound is that good.
 pub fn cut(blocks: usize, alpha: f64) -> Option<usize> {
     let most = blocks * (blocks + 1) / 2;
     // P(T = t) rank by rank: each rank is in the sum or not.
@@ -72,7 +93,11 @@ pub fn cut(blocks: usize, alpha: f64) -> Option<usize> {
     for rank in 1..=blocks {
         let before = probability.clone();
         for (t, p) in probability.iter_mut().enumerate() {
-            let with = t.checked_sub(rank).and_then(|rest| before.get(rest)).copied().unwrap_or(0.0);
+            let with = t
+                .checked_sub(rank)
+                .and_then(|rest| before.get(rest))
+                .copied()
+                .unwrap_or(0.0);
             *p = f64::midpoint(*p, with);
         }
     }
@@ -80,7 +105,12 @@ pub fn cut(blocks: usize, alpha: f64) -> Option<usize> {
         *sum += p;
         Some(*sum)
     };
-    probability.iter().scan(0.0, tail).take_while(|sum| *sum <= alpha).count().checked_sub(1)
+    probability
+        .iter()
+        .scan(0.0, tail)
+        .take_while(|sum| *sum <= alpha)
+        .count()
+        .checked_sub(1)
 }
 
 #[cfg(test)]
@@ -111,7 +141,10 @@ mod tests {
     fn averages_of_a_known_row() {
         let mut walsh = WalshAverages::new(&[1.0, 2.0, 4.0]);
         // 1, 1.5, 2, 2.5, 3, 4
-        assert_eq!((walsh.lower(1), walsh.upper(1), walsh.middle()), (Some(1.5), Some(3.0), Some(2.25)));
+        assert_eq!(
+            (walsh.lower(1), walsh.upper(1), walsh.middle()),
+            (Some(1.5), Some(3.0), Some(2.25))
+        );
         assert_eq!((walsh.lower(6), walsh.upper(6)), (None, None));
         assert_eq!(WalshAverages::new(&[]).middle(), None);
     }

@@ -1,4 +1,5 @@
-//! The record of a trial: everything that was done and measured, so that others can judge it again. It is `trial.json`.
+//! The record of a trial: everything that was done and measured, so that others can judge it again.
+//! It is `trial.json`.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +43,8 @@ pub struct TrialRecord {
     pub host_filesystem: String,
     /// The disks below it, by kernel name.
     pub leaves: Vec<String>,
-    /// The host, its kernel and the stack below the directory, a line for each fact, as a drill records them.
+    /// The host, its kernel and the stack below the directory, a line for each fact, as a drill
+    /// records them.
     pub stack: Vec<String>,
     /// Seconds of each load in a cell.
     pub load_seconds: f64,
@@ -64,7 +66,8 @@ pub enum ExtentKind {
 }
 
 impl ExtentKind {
-    /// How many cells of a block are no candidate's: the twin, the bare extent, and the host's file below a loop device.
+    /// How many cells of a block are no candidate's: the twin, the bare extent, and the host's file
+    /// below a loop device.
     pub fn other_cells(self) -> usize {
         match self {
             Self::Loop => 3,
@@ -139,7 +142,8 @@ impl TrialCell {
 }
 
 impl Sample {
-    /// Commits per second; half a commit where none ended in time, so that a block that was this slow counts as one.
+    /// Commits per second; half a commit where none ended in time, so that a block that was this
+    /// slow counts as one.
     pub fn rate(&self) -> f64 {
         (self.commits as f64).max(0.5) / self.seconds.max(1e-9)
     }
@@ -158,18 +162,31 @@ impl TrialRecord {
     /// Whether a trial can have made it; the error says what is wrong with it.
     fn is_possible(&self) -> Result<(), String> {
         if self.trial != FORMAT {
-            return Err(format!("it is a record of format {}, and this walwise reads {FORMAT}", self.trial));
+            return Err(format!(
+                "it is a record of format {}, and this walwise reads {FORMAT}",
+                self.trial
+            ));
         }
         if self.candidates.len() > MOST || self.loads.len() > MOST {
-            return Err(format!("it has more than {MOST} candidates or loads, and no trial has so many"));
+            return Err(format!(
+                "it has more than {MOST} candidates or loads, and no trial has so many"
+            ));
         }
-        let made: BTreeSet<&str> = self.candidates.iter().map(|made| made.candidate.word()).collect();
+        let made: BTreeSet<&str> = self
+            .candidates
+            .iter()
+            .map(|made| made.candidate.word())
+            .collect();
         if made.len() != self.candidates.len() {
             return Err("it has a candidate twice".to_owned());
         }
         let cells = self.candidates.len() + self.extent.other_cells();
         let is_whole = |block: &TrialBlock| {
-            block.cells.len() <= cells && block.cells.iter().all(|cell| cell.is_possible(self.loads.len()))
+            block.cells.len() <= cells
+                && block
+                    .cells
+                    .iter()
+                    .all(|cell| cell.is_possible(self.loads.len()))
         };
         if self.blocks.len() > MOST_BLOCKS || !self.blocks.iter().all(is_whole) {
             return Err("it has blocks as no trial makes them".to_owned());
@@ -180,24 +197,40 @@ impl TrialRecord {
     /// Makes all texts display-safe: anybody can have written the file.
     fn make_safe(&mut self) {
         let made = self.candidates.iter_mut();
-        let of_candidates =
-            made.flat_map(|made| made.mkfs.iter_mut().chain([&mut made.version, &mut made.mount]));
+        let of_candidates = made.flat_map(|made| {
+            made.mkfs
+                .iter_mut()
+                .chain([&mut made.version, &mut made.mount])
+        });
         let cells = self.blocks.iter_mut().flat_map(|block| &mut block.cells);
         let errors = cells.filter_map(|cell| cell.error.as_mut());
-        let own = [&mut self.walwise, &mut self.started, &mut self.directory, &mut self.host_filesystem];
+        let own = [
+            &mut self.walwise,
+            &mut self.started,
+            &mut self.directory,
+            &mut self.host_filesystem,
+        ];
         let lists = self.leaves.iter_mut().chain(&mut self.stack);
-        for text in own.into_iter().chain(lists).chain(of_candidates).chain(errors) {
+        for text in own
+            .into_iter()
+            .chain(lists)
+            .chain(of_candidates)
+            .chain(errors)
+        {
             *text = safe(text.as_bytes());
         }
     }
 
-    /// The candidates that are ranked, by number: those that promise commits and failed in no cell. The reference is the
-    /// first.
+    /// The candidates that are ranked, by number: those that promise commits and failed in no cell.
+    /// The reference is the first.
     pub fn ranked(&self) -> Vec<usize> {
         let numbered = self.candidates.iter().enumerate();
-        let promising =
-            numbered.filter(|(at, made)| made.candidate.promises_commits() && self.failure(*at).is_none());
-        promising.map(|(at, _)| at).filter(|at| !self.promise(*at).is_broken()).collect()
+        let promising = numbered
+            .filter(|(at, made)| made.candidate.promises_commits() && self.failure(*at).is_none());
+        promising
+            .map(|(at, _)| at)
+            .filter(|at| !self.promise(*at).is_broken())
+            .collect()
     }
 
     /// The first failure of a candidate.
@@ -210,13 +243,17 @@ impl TrialRecord {
     /// The samples of a runner for a load, block by block; `None` in a block that lacks it.
     pub fn samples(&self, runner: Runner, load: usize) -> Vec<Option<Sample>> {
         let of = |block: &TrialBlock| {
-            let cell = block.cells.iter().find(|cell| cell.runner == runner && cell.error.is_none())?;
+            let cell = block
+                .cells
+                .iter()
+                .find(|cell| cell.runner == runner && cell.error.is_none())?;
             cell.samples.get(load).copied()
         };
         self.blocks.iter().map(of).collect()
     }
 
-    /// The logarithms of throughput of some candidates in the blocks in which they and the twin are complete.
+    /// The logarithms of throughput of some candidates in the blocks in which they and the twin are
+    /// complete.
     pub fn figures(&self, candidates: &[usize], load: usize) -> PairedFigures {
         let rows: Vec<Vec<Option<Sample>>> = candidates
             .iter()
@@ -225,16 +262,26 @@ impl TrialRecord {
             .map(|runner| self.samples(runner, load))
             .collect();
         let rate = |row: &[Option<Sample>], block: usize| {
-            row.get(block).copied().flatten().map(|sample| sample.rate()).filter(|rate| *rate > 0.0)
+            row.get(block)
+                .copied()
+                .flatten()
+                .map(|sample| sample.rate())
+                .filter(|rate| *rate > 0.0)
         };
         let complete: Vec<usize> = (0..self.blocks.len())
             .filter(|block| rows.iter().all(|row| rate(row, *block).is_some()))
             .collect();
         let logs = |row: &Vec<Option<Sample>>| {
-            complete.iter().filter_map(|block| rate(row, *block).map(f64::ln)).collect::<Vec<f64>>()
+            complete
+                .iter()
+                .filter_map(|block| rate(row, *block).map(f64::ln))
+                .collect::<Vec<f64>>()
         };
         let mut all: Vec<Vec<f64>> = rows.iter().map(logs).collect();
         let twin = all.pop().unwrap_or_default();
-        PairedFigures { candidates: all, twin }
+        PairedFigures {
+            candidates: all,
+            twin,
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! A trial told to people: sentences and tables, made once. [`super::drawing`] draws them.
 
 mod notes {
-    //! What else a reader of a trial has to know: its resolution, what is missing, what each candidate was made of.
+    //! What else a reader of a trial has to know: its resolution, what is missing, what each
+    //! candidate was made of.
 
     use super::{name, percent};
     use crate::trial::promise::Promise;
@@ -18,7 +19,10 @@ mod notes {
             ));
         }
         let twins = record.results();
-        if let Some((result, twin)) = twins.iter().find_map(|result| Some((result, result.contest.twin()?))) {
+        if let Some((result, twin)) = twins
+            .iter()
+            .find_map(|result| Some((result, result.contest.twin()?)))
+        {
             let load = result.load.name();
             notes.push(format!(
                 "Resolution: {} differs from itself by {} ({load}).",
@@ -53,7 +57,11 @@ mod notes {
                 )),
                 Promise::Kept(_) => {}
             }
-            let attribute = if made.candidate.is_nocow() { ", +C on the directory of the log" } else { "" };
+            let attribute = if made.candidate.is_nocow() {
+                ", +C on the directory of the log"
+            } else {
+                ""
+            };
             notes.push(format!(
                 "{word}: {} DEVICE, mounted with {}{attribute} ({})",
                 made.mkfs.join(" "),
@@ -63,7 +71,9 @@ mod notes {
         }
         notes.extend(of_disk(record));
         notes.push("The 95 % confidence holds for each load on its own.".to_owned());
-        notes.push("Every file system was new and nearly empty; ageing can change the order.".to_owned());
+        notes.push(
+            "Every file system was new and nearly empty; ageing can change the order.".to_owned(),
+        );
         notes
     }
 
@@ -72,13 +82,16 @@ mod notes {
         match record.extent {
             ExtentKind::Loop => Vec::new(),
             ExtentKind::Disk => {
-                let whole =
-                    record.leaves.iter().any(|leaf| record.directory.strip_prefix("/dev/") == Some(leaf));
+                let whole = record
+                    .leaves
+                    .iter()
+                    .any(|leaf| record.directory.strip_prefix("/dev/") == Some(leaf));
                 let of_part = (!whole).then(|| {
                 "Flushes are those of the whole disk, as the kernel counts none for a partition: others' may be among them.".to_owned()
             });
                 let made =
-                    "mkfs was also told where the extent ends, and the UUID of each file system.".to_owned();
+                    "mkfs was also told where the extent ends, and the UUID of each file system."
+                        .to_owned();
                 of_part.into_iter().chain([made]).collect()
             }
         }
@@ -98,7 +111,13 @@ mod notes {
 
     /// What the disks below counted; `None` where they count nothing.
     fn leaf_flushes(record: &TrialRecord) -> Option<String> {
-        let of = |at: usize| Some(format!("{} {:.2}", name(record, at), record.leaf_flushes(at)?));
+        let of = |at: usize| {
+            Some(format!(
+                "{} {:.2}",
+                name(record, at),
+                record.leaf_flushes(at)?
+            ))
+        };
         let counted: Vec<String> = (0..record.candidates.len()).filter_map(of).collect();
         let disks = record.leaves.join(", ");
         (!counted.is_empty()).then(|| {
@@ -110,7 +129,11 @@ mod notes {
     }
 
     fn mounted(options: &str) -> &str {
-        if options.is_empty() { "defaults" } else { options }
+        if options.is_empty() {
+            "defaults"
+        } else {
+            options
+        }
     }
 }
 
@@ -158,11 +181,20 @@ pub struct TableCell {
 
 impl TableCell {
     fn plain(says: String) -> Self {
-        Self { says, interval: None }
+        Self {
+            says,
+            interval: None,
+        }
     }
 }
 
-const FIGURES: [&str; 5] = ["per second", "against the first", "median", "p99", "flushes"];
+const FIGURES: [&str; 5] = [
+    "per second",
+    "against the first",
+    "median",
+    "p99",
+    "flushes",
+];
 
 /// The heads of a table whose rows are of this.
 fn columns(rows: &'static str) -> Vec<&'static str> {
@@ -186,12 +218,19 @@ fn head(record: &TrialRecord) -> Vec<String> {
         Ending::Budget => "ended when its budget was used up",
         Ending::Stopped => "stopped before its end",
     };
-    let written = record.blocks.iter().map(|block| block.written).fold(record.bytes, u64::saturating_add);
+    let written = record
+        .blocks
+        .iter()
+        .map(|block| block.written)
+        .fold(record.bytes, u64::saturating_add);
     let written = text::bytes(written);
     let directory = &record.directory;
     let bytes = text::bytes(record.bytes);
-    let disks =
-        if record.leaves.is_empty() { "an unknown disk".to_owned() } else { record.leaves.join(", ") };
+    let disks = if record.leaves.is_empty() {
+        "an unknown disk".to_owned()
+    } else {
+        record.leaves.join(", ")
+    };
     let mut head = vec![
         format!(
             "Trial of {candidates} file systems: {blocks} blocks in {minutes:.1} min, {written} written, {ended}; seed {}",
@@ -235,9 +274,14 @@ fn loads(record: &TrialRecord) -> Vec<TableOfLoad> {
             }
             Some(why) => format!("Nothing can be compared: the first candidate failed: {why}."),
             None if record.ranked().first() == Some(&0) => {
-                format!("Nothing can be compared: only {} can be ranked.", name(record, 0))
+                format!(
+                    "Nothing can be compared: only {} can be ranked.",
+                    name(record, 0)
+                )
             }
-            None => "Nothing can be compared: the first candidate's commits can be lost.".to_owned(),
+            None => {
+                "Nothing can be compared: the first candidate's commits can be lost.".to_owned()
+            }
         };
         return vec![TableOfLoad {
             title: "No result".to_owned(),
@@ -246,7 +290,10 @@ fn loads(record: &TrialRecord) -> Vec<TableOfLoad> {
             ..TableOfLoad::default()
         }];
     }
-    results.iter().map(|result| of_load(record, result)).collect()
+    results
+        .iter()
+        .map(|result| of_load(record, result))
+        .collect()
 }
 
 fn of_load(record: &TrialRecord, result: &LoadResult) -> TableOfLoad {
@@ -254,11 +301,22 @@ fn of_load(record: &TrialRecord, result: &LoadResult) -> TableOfLoad {
         let place = result.ranked.iter().position(|ranked| *ranked == candidate);
         let against = match place {
             Some(0) => "first".to_owned(),
-            Some(place) => result.contest.to_reference(place).map_or_else(|| "—".to_owned(), percent),
+            Some(place) => result
+                .contest
+                .to_reference(place)
+                .map_or_else(|| "—".to_owned(), percent),
             None => "—".to_owned(),
         };
-        let own = record.promise(candidate).says(record.flushes_each(candidate, result.at));
-        row(record, (candidate, result.at), name(record, candidate), against, own)
+        let own = record
+            .promise(candidate)
+            .says(record.flushes_each(candidate, result.at));
+        row(
+            record,
+            (candidate, result.at),
+            name(record, candidate),
+            against,
+            own,
+        )
     };
     let below = (0..record.candidates.len()).filter(|candidate| !result.ranked.contains(candidate));
     TableOfLoad {
@@ -278,11 +336,21 @@ fn methods(record: &TrialRecord) -> Vec<TableOfLoad> {
         let row = |(place, (load, method)): (usize, &(usize, &str))| {
             let against = match place {
                 0 => "first".to_owned(),
-                _ => found.contest.to_reference(place).map_or_else(|| "—".to_owned(), percent),
+                _ => found
+                    .contest
+                    .to_reference(place)
+                    .map_or_else(|| "—".to_owned(), percent),
             };
             let flushes = record.flushes_each(found.candidate, *load);
-            let flushes = flushes.map_or_else(|| "not counted".to_owned(), |each| format!("{each:.2}"));
-            row(record, (found.candidate, *load), (*method).to_owned(), against, flushes)
+            let flushes =
+                flushes.map_or_else(|| "not counted".to_owned(), |each| format!("{each:.2}"));
+            row(
+                record,
+                (found.candidate, *load),
+                (*method).to_owned(),
+                against,
+                flushes,
+            )
         };
         let said = |places: &[usize]| found.named(places).join(", ");
         TableOfLoad {
@@ -305,12 +373,19 @@ fn row(
     against: String,
     flushes: String,
 ) -> Vec<TableCell> {
-    let samples: Vec<Sample> =
-        record.samples(Runner::Candidate(candidate), load).into_iter().flatten().collect();
+    let samples: Vec<Sample> = record
+        .samples(Runner::Candidate(candidate), load)
+        .into_iter()
+        .flatten()
+        .collect();
     let of = |figure: fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
     // Where no commit ended in time there is no latency.
     let latencies = |figure: fn(&Sample) -> f64| {
-        samples.iter().filter(|sample| sample.commits > 0).map(figure).collect::<Vec<f64>>()
+        samples
+            .iter()
+            .filter(|sample| sample.commits > 0)
+            .map(figure)
+            .collect::<Vec<f64>>()
     };
     let micros = |values: &[f64]| {
         if values.is_empty() {
@@ -318,12 +393,19 @@ fn row(
         }
         let found = interval(values, ALPHA);
         TableCell {
-            says: text::micros(found.as_ref().map_or_else(|| median_of(values), |found| found.value)),
+            says: text::micros(
+                found
+                    .as_ref()
+                    .map_or_else(|| median_of(values), |found| found.value),
+            ),
             interval: found.map(|found| text::micros_between(found.low, found.high)),
         }
     };
-    let rate =
-        if samples.is_empty() { "—".to_owned() } else { text::rounded(median_of(&of(Sample::rate))) };
+    let rate = if samples.is_empty() {
+        "—".to_owned()
+    } else {
+        text::rounded(median_of(&of(Sample::rate)))
+    };
     vec![
         TableCell::plain(name),
         TableCell::plain(rate),
@@ -335,11 +417,19 @@ fn row(
 }
 
 fn name(record: &TrialRecord, candidate: usize) -> String {
-    record.candidates.get(candidate).map_or("?", |made| Contender::word(made.candidate)).to_owned()
+    record
+        .candidates
+        .get(candidate)
+        .map_or("?", |made| Contender::word(made.candidate))
+        .to_owned()
 }
 
 fn names(record: &TrialRecord, candidates: &[usize]) -> String {
-    candidates.iter().map(|candidate| name(record, *candidate)).collect::<Vec<_>>().join(", ")
+    candidates
+        .iter()
+        .map(|candidate| name(record, *candidate))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl ForestPlace {
@@ -366,14 +456,22 @@ pub fn percent(found: Interval) -> String {
     let signed = |value: f64| {
         let text = format!("{value:+.digits$}");
         // Nothing is neither more nor less.
-        let is_nothing = text.bytes().all(|byte| !byte.is_ascii_digit() || byte == b'0');
-        if is_nothing { text.replace(['+', '-'], "") } else { text }
+        let is_nothing = text
+            .bytes()
+            .all(|byte| !byte.is_ascii_digit() || byte == b'0');
+        if is_nothing {
+            text.replace(['+', '-'], "")
+        } else {
+            text
+        }
     };
     format!("{} % ({} to {})", signed(value), signed(low), signed(high))
 }
 
 fn answer(record: &TrialRecord, result: &LoadResult) -> String {
-    sentence(record, &result.contest, result.ranked.len(), &|places| names(record, &result.named(places)))
+    sentence(record, &result.contest, result.ranked.len(), &|places| {
+        names(record, &result.named(places))
+    })
 }
 
 /// What a contest of so many says; `named` lists those at some places.
@@ -404,7 +502,11 @@ fn sentence(
             format!("{} is the fastest, with 95 % confidence.", named(&[place]))
         }
         TrialOutcome::Alike(set) => {
-            let others = if set.len() < ranked { "; the others are slower" } else { "" };
+            let others = if set.len() < ranked {
+                "; the others are slower"
+            } else {
+                ""
+            };
             format!(
                 "No difference that matters: {} are within {five:.0} % of each other, with 95 % confidence{others}.",
                 named(&set)
@@ -417,7 +519,10 @@ fn sentence(
             } else {
                 format!("; within {five:.0} % of it: {}", named(&near))
             };
-            format!("Not settled: with 95 % confidence the best is one of {}{safe}.", named(&set))
+            format!(
+                "Not settled: with 95 % confidence the best is one of {}{safe}.",
+                named(&set)
+            )
         }
     }
 }
@@ -428,7 +533,11 @@ pub fn summary(record: &TrialRecord) -> String {
     let deciding = results.iter().filter(|result| result.load.decides());
     let told = deciding.map(|result| format!("{}: {}", result.load.name(), answer(record, result)));
     let told = told.collect::<Vec<_>>().join(" ");
-    if told.is_empty() { "Nothing could be compared.".to_owned() } else { told }
+    if told.is_empty() {
+        "Nothing could be compared.".to_owned()
+    } else {
+        told
+    }
 }
 
 /// Why the machine may be unable to tell.
@@ -440,7 +549,8 @@ fn reason(record: &TrialRecord) -> String {
             )
         }
         Some(_) | None => {
-            "The bare extent was steady; at most one trial in twenty ends like this by chance.".to_owned()
+            "The bare extent was steady; at most one trial in twenty ends like this by chance."
+                .to_owned()
         }
     }
 }
@@ -453,7 +563,8 @@ mod tests {
     #[test]
     fn nothing_has_no_sign() {
         let said = |value: f64, low: f64, high: f64| {
-            let [value, low, high] = [value, low, high].map(|percent: f64| (percent / 100.0).ln_1p());
+            let [value, low, high] =
+                [value, low, high].map(|percent: f64| (percent / 100.0).ln_1p());
             percent(Interval { low, value, high })
         };
         assert_eq!(said(-0.2, -26.0, 203.0), "0 % (-26 to +203)");
@@ -471,7 +582,10 @@ mod tests {
             (Contender::Btrfs, 8_000.0, Some(400)),
         ];
         let record = record(&candidates, 15);
-        assert_eq!((record.ranked(), record.winner(), record.is_settled()), (vec![0, 2], Some(2), true));
+        assert_eq!(
+            (record.ranked(), record.winner(), record.is_settled()),
+            (vec![0, 2], Some(2), true)
+        );
         let text = tell(&record).text();
         for says in [
             "xfs is the fastest, with 95 % confidence.",
@@ -481,10 +595,16 @@ mod tests {
         ] {
             assert!(text.contains(says), "{says}: {text}");
         }
-        let after_the_line: Vec<&str> =
-            text.lines().skip_while(|line| !line.contains(" not ranked ")).skip(1).collect();
-        let below: Vec<&str> =
-            after_the_line.iter().filter_map(|line| line.split_whitespace().next()).take(2).collect();
+        let after_the_line: Vec<&str> = text
+            .lines()
+            .skip_while(|line| !line.contains(" not ranked "))
+            .skip(1)
+            .collect();
+        let below: Vec<&str> = after_the_line
+            .iter()
+            .filter_map(|line| line.split_whitespace().next())
+            .take(2)
+            .collect();
         assert_eq!(below, ["ext4-nobarrier", "btrfs"], "{text}");
         assert!(tell(&record).markdown().contains("| *not ranked:* |"));
         assert!(summary(&record).starts_with("commits, 1 client: xfs is the fastest"));
@@ -492,58 +612,105 @@ mod tests {
 
     #[test]
     fn a_disk_needs_no_certificate_and_a_partition_says_whose_flushes_are_counted() {
-        let candidates = [(Contender::Ext4, 4_000.0, Some(1_000)), (Contender::Xfs, 5_000.0, Some(1_000))];
+        let candidates = [
+            (Contender::Ext4, 4_000.0, Some(1_000)),
+            (Contender::Xfs, 5_000.0, Some(1_000)),
+        ];
         let mut record = record(&candidates, 15);
         for block in &mut record.blocks {
             block.cells.retain(|cell| cell.runner != Runner::Host);
         }
         for (node, of_disk) in [("/dev/sda", false), ("/dev/sda1", true)] {
             (record.extent, record.directory) = (ExtentKind::Disk, node.to_owned());
-            let text = tell(&TrialRecord::parse(&serde_json::to_string(&record).unwrap()).unwrap()).text();
-            assert!(text.contains(&format!("The first 2 GiB of {node} (sda)")), "{text}");
-            assert!(text.contains("needs no certificate") && text.contains("xfs is the fastest"), "{text}");
-            assert_eq!(text.contains("Flushes are those of the whole disk"), of_disk, "{text}");
+            let text =
+                tell(&TrialRecord::parse(&serde_json::to_string(&record).unwrap()).unwrap()).text();
+            assert!(
+                text.contains(&format!("The first 2 GiB of {node} (sda)")),
+                "{text}"
+            );
+            assert!(
+                text.contains("needs no certificate") && text.contains("xfs is the fastest"),
+                "{text}"
+            );
+            assert_eq!(
+                text.contains("Flushes are those of the whole disk"),
+                of_disk,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn without_a_block_there_is_no_table() {
-        let candidates = [(Contender::Ext4, 4_000.0, Some(1_000)), (Contender::Xfs, 4_010.0, Some(1_000))];
+        let candidates = [
+            (Contender::Ext4, 4_000.0, Some(1_000)),
+            (Contender::Xfs, 4_010.0, Some(1_000)),
+        ];
         let text = tell(&record(&candidates, 0)).text();
-        assert!(text.contains("No result\n  The trial ended before its first block was complete."), "{text}");
-        assert!(!text.contains("per second") && !text.contains('—'), "{text}");
+        assert!(
+            text.contains("No result\n  The trial ended before its first block was complete."),
+            "{text}"
+        );
+        assert!(
+            !text.contains("per second") && !text.contains('—'),
+            "{text}"
+        );
     }
 
     #[test]
     fn equal_candidates_are_called_alike() {
-        let candidates = [(Contender::Ext4, 4_000.0, Some(1_000)), (Contender::Xfs, 4_010.0, Some(1_000))];
+        let candidates = [
+            (Contender::Ext4, 4_000.0, Some(1_000)),
+            (Contender::Xfs, 4_010.0, Some(1_000)),
+        ];
         let record = record(&candidates, 22);
         let text = tell(&record).text();
-        assert!(text.contains("No difference that matters: ext4, xfs"), "{text}");
+        assert!(
+            text.contains("No difference that matters: ext4, xfs"),
+            "{text}"
+        );
         assert_eq!(record.winner(), None);
     }
 
     #[test]
     fn a_failure_of_a_candidate_takes_it_out_and_one_of_the_first_ends_it() {
-        let candidates = [(Contender::Ext4, 4_000.0, Some(1_000)), (Contender::Xfs, 5_000.0, Some(1_000))];
+        let candidates = [
+            (Contender::Ext4, 4_000.0, Some(1_000)),
+            (Contender::Xfs, 5_000.0, Some(1_000)),
+        ];
         let failed = |candidate| {
             let mut record = record(&candidates, 12);
             let cells = record.blocks.iter_mut().flat_map(|block| &mut block.cells);
-            for cell in cells.filter(|cell| cell.runner == Runner::Candidate(candidate)).take(1) {
+            for cell in cells
+                .filter(|cell| cell.runner == Runner::Candidate(candidate))
+                .take(1)
+            {
                 (cell.error, cell.samples) = (Some("cannot mount".to_owned()), Vec::new());
             }
             tell(&record).text()
         };
         assert!(failed(1).contains("xfs failed and is not ranked: cannot mount."));
         assert!(failed(1).contains("only ext4 can be ranked"));
-        assert!(failed(0).contains("Nothing can be compared: the first candidate failed: cannot mount."));
+        assert!(
+            failed(0)
+                .contains("Nothing can be compared: the first candidate failed: cannot mount.")
+        );
     }
 
     #[test]
     fn a_record_is_read_back_and_made_safe() {
-        let mut written = record(&[(Contender::Ext4, 4_000.0, None), (Contender::Xfs, 5_000.0, None)], 3);
+        let mut written = record(
+            &[
+                (Contender::Ext4, 4_000.0, None),
+                (Contender::Xfs, 5_000.0, None),
+            ],
+            3,
+        );
         let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();
-        assert_eq!((back.figures(&[0, 1], 0).blocks(), back.blocks.len()), (3, 3));
+        assert_eq!(
+            (back.figures(&[0, 1], 0).blocks(), back.blocks.len()),
+            (3, 3)
+        );
         assert!(tell(&back).text().contains("durability is unchecked"));
         written.directory = "/srv/\u{1b}[31m".to_owned();
         let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();

@@ -1,8 +1,8 @@
-//! Database servers, declared once: the facts, directories and words that code needs of whichever server it has before
-//! it.
+//! Database servers, declared once: the facts, directories and words that code needs of whichever
+//! server it has before it.
 //!
-//! A server is an [`Area`] with its row here. What it does with its settings, its files and its processes is left to the
-//! code about it alone.
+//! A server is an [`Area`] with its row here. What it does with its settings, its files and its
+//! processes is left to the code about it alone.
 
 use super::catalog::postgres::WalSyncMethod;
 use super::catalog::target::Role;
@@ -32,7 +32,8 @@ pub struct Database {
     pub tablespace_mark: Option<&'static str>,
     /// Its directories, its data first.
     pub directories: &'static [DirectorySpec],
-    /// The fact that holds the method by which it flushes its log, where that is a setting of its own.
+    /// The fact that holds the method by which it flushes its log, where that is a setting of its
+    /// own.
     pub wal_method: Option<&'static Key<WalSyncMethod>>,
 }
 
@@ -45,7 +46,8 @@ pub enum SettingSyntax {
     Options,
 }
 
-/// A directory of a server: the word for its contents, the fact that holds the path, and whether it is optional.
+/// A directory of a server: the word for its contents, the fact that holds the path, and whether it
+/// is optional.
 pub struct DirectorySpec {
     pub role: Role,
     /// The fact that holds its path, or a list of paths.
@@ -55,11 +57,19 @@ pub struct DirectorySpec {
 }
 
 const fn always(role: Role, key: &'static KeyInfo) -> DirectorySpec {
-    DirectorySpec { role, key, optional: false }
+    DirectorySpec {
+        role,
+        key,
+        optional: false,
+    }
 }
 
 const fn maybe(role: Role, key: &'static KeyInfo) -> DirectorySpec {
-    DirectorySpec { role, key, optional: true }
+    DirectorySpec {
+        role,
+        key,
+        optional: true,
+    }
 }
 
 static POSTGRES: Database = Database {
@@ -140,10 +150,18 @@ mod tests {
             let row = one.database();
             let places = row.directories.iter().map(|directory| directory.key.name);
             let texts = [row.name, row.fsync_disabled_by, row.data].map(Key::name);
-            for name in places.chain(texts).chain([row.running.name()]).chain(row.wal_method.map(Key::name)) {
+            for name in places
+                .chain(texts)
+                .chain([row.running.name()])
+                .chain(row.wal_method.map(Key::name))
+            {
                 assert_eq!(area(name), Some(*one), "{name}");
             }
-            assert!(row.directories.first().is_some_and(|first| first.role.is_data()));
+            assert!(
+                row.directories
+                    .first()
+                    .is_some_and(|first| first.role.is_data())
+            );
             assert!(!row.marks.is_empty());
             assert!(ServerKind::ALL.iter().any(|kind| kind.area() == *one));
         }
@@ -153,8 +171,21 @@ mod tests {
     fn a_cluster_has_the_server_that_was_found_in_it() {
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/var/lib/mysql"));
         facts.is_of(&cluster, Area::Mysql);
-        facts.know(&cluster, &mysql::NAME, "mysql 8.0".to_owned(), Source::Assumed);
-        assert_eq!(facts.value(&cluster, facts.database(&cluster).name).as_deref(), Some("mysql 8.0"));
-        assert_eq!(facts.database(&Subject::cluster("/pg")).files, "postgresql.conf");
+        facts.know(
+            &cluster,
+            &mysql::NAME,
+            "mysql 8.0".to_owned(),
+            Source::Assumed,
+        );
+        assert_eq!(
+            facts
+                .value(&cluster, facts.database(&cluster).name)
+                .as_deref(),
+            Some("mysql 8.0")
+        );
+        assert_eq!(
+            facts.database(&Subject::cluster("/pg")).files,
+            "postgresql.conf"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The typed name of a fact. Each is declared once, in [`super::catalog`], and used by collectors, judgement, rules,
-//! screens and documentation alike.
+//! The typed name of a fact. Each is declared once, in [`super::catalog`], and used by collectors,
+//! judgement, rules, screens and documentation alike.
 
 use std::marker::PhantomData;
 
@@ -43,7 +43,8 @@ choice! {
     }
 }
 
-/// The place of a fact among all that are declared, in the order of their names: what facts are compared by.
+/// The place of a fact among all that are declared, in the order of their names: what facts are
+/// compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FactId(pub(super) u16);
 
@@ -73,7 +74,10 @@ pub struct KeyInfo {
 impl KeyInfo {
     /// Its name in plain words, without the area: `write cache`.
     pub fn label(&self) -> String {
-        self.name.split_once('.').map_or(self.name, |(_, rest)| rest).replace('_', " ")
+        self.name
+            .split_once('.')
+            .map_or(self.name, |(_, rest)| rest)
+            .replace('_', " ")
     }
 
     /// A value of this fact as people read it, with its unit: `16 MiB`, `182 µs`, `yes`.
@@ -105,8 +109,21 @@ impl<T> Key<T> {
     ) -> Self {
         let (nature, group) = (Nature::Lasting, FactGroup::Other);
         let (prices, is_judged) = (false, false);
-        let info = KeyInfo { id, name, scope, kind, doc, nature, group, prices, is_judged };
-        Self { info, shape: PhantomData }
+        let info = KeyInfo {
+            id,
+            name,
+            scope,
+            kind,
+            doc,
+            nature,
+            group,
+            prices,
+            is_judged,
+        };
+        Self {
+            info,
+            shape: PhantomData,
+        }
     }
 
     /// It tells the thing itself.

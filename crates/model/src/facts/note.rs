@@ -1,8 +1,9 @@
-//! Messages about a run rather than one fact: each note is a kind with its fields, declared once beside its sentence.
+//! Messages about a run rather than one fact: each note is a kind with its fields, declared once
+//! beside its sentence.
 //!
-//! The sentence is made only where it is read; code that acts on a note goes by its kind. A field with the words of
-//! another layer, such as why a file could not be read, is for display alone. In tests all sentences of a thread can be
-//! replaced by `x`, which shows that nothing depends on one.
+//! The sentence is made only where it is read; code that acts on a note goes by its kind. A field
+//! with the words of another layer, such as why a file could not be read, is for display alone. In
+//! tests all sentences of a thread can be replaced by `x`, which shows that nothing depends on one.
 
 mod mount {
     //! Notes about mounts, present and at the next boot.
@@ -28,7 +29,8 @@ mod mount {
     notes! {
         /// Notes about lines and units that mount at boot.
         pub enum BootNote {
-            /// A source of boot mounts could not be read, so a mount without any line may be mounted nevertheless.
+            /// A source of boot mounts could not be read, so a mount without any line may be
+            /// mounted nevertheless.
             Gap { detail: String, why: Why } = "{detail} ({why}): it is unknown what it mounts at boot";
             /// A line with too many fields.
             ExcessNumbers { file: &'static str, line: u32 }
@@ -46,8 +48,8 @@ mod mount {
     }
 }
 mod mysql {
-    //! Notes about MySQL and MariaDB: processes that are not believed, option files with a hole, answers of a server that
-    //! differ from its files.
+    //! Notes about MySQL and MariaDB: processes that are not believed, option files with a hole,
+    //! answers of a server that differ from its files.
 
     use super::notes;
     use crate::facts::Source;
@@ -76,7 +78,8 @@ mod mysql {
             DataSilence { data: String } = "{data} did not answer in time: nothing is known of the server on it";
             /// An option file that was named and leads to no data.
             NoData = "the data directory that it leads to holds no server's data";
-            /// An option file that was named, where it says the data are somewhere that cannot be told.
+            /// An option file that was named, where it says the data are somewhere that cannot be
+            /// told.
             NoDataDirectory { detail: String } = "{detail}";
             /// A directory that is not as its file has it.
             OtherDirectory { server: String, setting: &'static str, written: String, source: Box<Source>, told: String }
@@ -96,7 +99,8 @@ mod mysql {
     }
 }
 mod postgres {
-    //! Notes about PostgreSQL: processes that are not believed, clusters that were not found, configurations with a hole.
+    //! Notes about PostgreSQL: processes that are not believed, clusters that were not found,
+    //! configurations with a hole.
 
     use super::notes;
     use crate::facts::{Source, Why};
@@ -157,7 +161,8 @@ mod postgres {
 }
 mod run;
 mod server {
-    //! Notes about database servers of every kind: their processes, and configurations that the user named.
+    //! Notes about database servers of every kind: their processes, and configurations that the
+    //! user named.
 
     use super::{Note, notes};
 
@@ -178,7 +183,8 @@ mod server {
             /// A server of nobody's.
             NobodysProcess { pid: u32, name: String }
                 = "process {pid} is called {name} and does not run as one user known here, so nothing is read for it";
-            /// A configuration that was named and says nothing, for the reason that is a note itself.
+            /// A configuration that was named and says nothing, for the reason that is a note
+            /// itself.
             IdleFile { option: &'static str, file: String, why: Box<Note> } = "{option} {file} is not used: {why}";
             /// A configuration that was named and is about another directory.
             OtherData { option: &'static str, file: String, data: String, target: String }
@@ -278,8 +284,8 @@ pub use server::ServerNote;
 pub use storage::StorageNote;
 pub use target::TargetNote;
 
-/// Declares the notes of one area: the kinds, their fields, and the sentence of each. A field that is not displayed
-/// directly is a word of the sentence, with its replacement.
+/// Declares the notes of one area: the kinds, their fields, and the sentence of each. A field that
+/// is not displayed directly is a word of the sentence, with its replacement.
 macro_rules! notes {
     ($(#[$meta:meta])* pub enum $name:ident { $(
         $(#[$about:meta])* $kind:ident $({ $($field:ident: $type:ty),+ $(,)? })?
@@ -340,7 +346,8 @@ macro_rules! areas {
 }
 
 areas! {
-    /// Something that concerns the run rather than one fact, such as an abandoned read or a malformed line.
+    /// Something that concerns the run rather than one fact, such as an abandoned read or a
+    /// malformed line.
     pub enum Note {
         /// About mounts.
         Mount(MountNote),
@@ -470,11 +477,18 @@ mod tests {
     fn every_kind_has_a_sentence_of_its_own() {
         // In some kinds the words of another layer stand alone.
         let own = |sentence: &String| *sentence != <String as samples::Sample>::sample();
-        let all: Vec<String> = Note::every().iter().map(Note::to_string).filter(own).collect();
+        let all: Vec<String> = Note::every()
+            .iter()
+            .map(Note::to_string)
+            .filter(own)
+            .collect();
         let sentences: BTreeSet<&String> = all.iter().collect();
         assert_eq!(sentences.len(), all.len(), "{all:#?}");
         for sentence in &sentences {
-            assert!(!sentence.contains("  ") && !sentence.contains('\n'), "{sentence}");
+            assert!(
+                !sentence.contains("  ") && !sentence.contains('\n'),
+                "{sentence}"
+            );
         }
     }
 
@@ -485,7 +499,12 @@ mod tests {
             let sentence = note.to_string();
             assert_ne!(sentence, muted::SENTENCE);
             assert_eq!(json(&note), sentence);
-            muted::during(|| assert_eq!((note.to_string(), json(&note)), ("x".to_owned(), "x".into())));
+            muted::during(|| {
+                assert_eq!(
+                    (note.to_string(), json(&note)),
+                    ("x".to_owned(), "x".into())
+                );
+            });
             assert_eq!(note.to_string(), sentence);
         }
     }

@@ -1,4 +1,5 @@
-//! The reading of one fact: the value with its source, or the reason why there is none, with a remedy.
+//! The reading of one fact: the value with its source, or the reason why there is none, with a
+//! remedy.
 
 use std::fmt;
 
@@ -58,7 +59,11 @@ impl<T> Reading<T> {
 
     /// An unknown reading.
     pub fn unknown(why: Why, detail: impl Into<String>) -> Self {
-        Self::Unknown { why, detail: detail.into(), remedy: None }
+        Self::Unknown {
+            why,
+            detail: detail.into(),
+            remedy: None,
+        }
     }
 
     /// The reading of something nobody asked for.
@@ -70,7 +75,11 @@ impl<T> Reading<T> {
     #[must_use]
     pub fn or_try(self, help: Remedy) -> Self {
         match self {
-            Self::Unknown { why, detail, .. } => Self::Unknown { why, detail, remedy: Some(help) },
+            Self::Unknown { why, detail, .. } => Self::Unknown {
+                why,
+                detail,
+                remedy: Some(help),
+            },
             known @ Self::Known { .. } => known,
         }
     }
@@ -90,11 +99,17 @@ impl<T> Reading<T> {
 
     /// Whether the machine lacks it.
     pub fn is_absent(&self) -> bool {
-        matches!(self, Self::Unknown { why: Why::Absent, .. })
+        matches!(
+            self,
+            Self::Unknown {
+                why: Why::Absent,
+                ..
+            }
+        )
     }
 
-    /// Whether it is not known and could be. What is not there and needs nothing is no gap: a disk without a model has no
-    /// model.
+    /// Whether it is not known and could be. What is not there and needs nothing is no gap: a disk
+    /// without a model has no model.
     pub fn is_gap(&self) -> bool {
         match self {
             Self::Known { .. } => false,
@@ -127,7 +142,15 @@ impl<T> Reading<T> {
     pub fn then<U>(self, next: impl FnOnce(T, Source) -> Reading<U>) -> Reading<U> {
         match self {
             Self::Known { value, source } => next(value, source),
-            Self::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
+            Self::Unknown {
+                why,
+                detail,
+                remedy,
+            } => Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            },
         }
     }
 
@@ -135,9 +158,15 @@ impl<T> Reading<T> {
     pub fn as_ref(&self) -> Reading<&T> {
         match self {
             Self::Known { value, source } => Reading::known(value, source.clone()),
-            Self::Unknown { why, detail, remedy } => {
-                Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
-            }
+            Self::Unknown {
+                why,
+                detail,
+                remedy,
+            } => Reading::Unknown {
+                why: *why,
+                detail: detail.clone(),
+                remedy: remedy.clone(),
+            },
         }
     }
 }
@@ -251,7 +280,8 @@ pub enum Source {
         /// Whether an assumed value is among them; such a conclusion opens no interlock.
         assumed: bool,
     },
-    /// The record of a drill, which is a file that anybody could have written. Never enough for a setting that can lose data.
+    /// The record of a drill, which is a file that anybody could have written. Never enough for a
+    /// setting that can lose data.
     Drill {
         /// The record, display-safe.
         file: String,
@@ -268,12 +298,18 @@ pub enum Source {
 impl Source {
     /// A file as a whole.
     pub fn file(path: impl Into<String>) -> Self {
-        Self::File { path: path.into(), line: None }
+        Self::File {
+            path: path.into(),
+            line: None,
+        }
     }
 
     /// A line of a file, counted from one.
     pub fn line(path: impl Into<String>, line: u32) -> Self {
-        Self::File { path: path.into(), line: Some(line) }
+        Self::File {
+            path: path.into(),
+            line: Some(line),
+        }
     }
 
     /// A system call.
@@ -283,7 +319,10 @@ impl Source {
 
     /// A conclusion from named facts, none of them assumed.
     pub fn derived<I: IntoIterator<Item: Into<String>>>(of: I) -> Self {
-        Self::Derived { of: of.into_iter().map(Into::into).collect(), assumed: false }
+        Self::Derived {
+            of: of.into_iter().map(Into::into).collect(),
+            assumed: false,
+        }
     }
 
     fn escape(&mut self) {
@@ -301,8 +340,9 @@ impl Source {
         }
     }
 
-    /// Whether the value was seen on this machine rather than typed in. The asymmetry rule asks this of every fact that
-    /// decides a setting which can lose data. A default is not evidence either way, but it is what is in force.
+    /// Whether the value was seen on this machine rather than typed in. The asymmetry rule asks
+    /// this of every fact that decides a setting which can lose data. A default is not evidence
+    /// either way, but it is what is in force.
     pub fn is_evidence(&self) -> bool {
         matches!(
             self,
@@ -321,7 +361,10 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { path, line: None } => f.write_str(path),
-            Self::File { path, line: Some(line) } => write!(f, "{path}:{line}"),
+            Self::File {
+                path,
+                line: Some(line),
+            } => write!(f, "{path}:{line}"),
             Self::Call { name } => f.write_str(name),
             Self::Command { argv } => write!(f, "`{argv}`"),
             Self::Server { socket } => write!(f, "the server at {socket}"),
@@ -332,7 +375,9 @@ impl fmt::Display for Source {
                 write!(f, "concluded from {} (partly assumed)", of.join(", "))
             }
             Self::Drill { file } => write!(f, "drills recorded in {file}"),
-            Self::Trial { file } => write!(f, "the trial recorded in {file}, measured on this disk"),
+            Self::Trial { file } => {
+                write!(f, "the trial recorded in {file}, measured on this disk")
+            }
             Self::Assumed => f.write_str("assumed"),
         }
     }

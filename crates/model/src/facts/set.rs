@@ -1,8 +1,9 @@
-//! All facts of one run, with the relations between their subjects. Ordered, so that every output is deterministic.
+//! All facts of one run, with the relations between their subjects. Ordered, so that every output
+//! is deterministic.
 //!
-//! Copies share everything that neither side changes, down to the single reading. The facts that were read, their
-//! consequences and the report of both are three sets that differ in a few facts, and a large host has half a million
-//! of them.
+//! Copies share everything that neither side changes, down to the single reading. The facts that
+//! were read, their consequences and the report of both are three sets that differ in a few facts,
+//! and a large host has half a million of them.
 
 use super::{Area, area};
 use std::collections::BTreeSet;
@@ -16,7 +17,9 @@ use serde::{Serialize, Serializer};
 use super::choice::checked;
 use super::note::Note;
 use super::row::{About, Row, not_collected};
-use super::{FactId, FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, Value, Why, catalog};
+use super::{
+    FactId, FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, Value, Why, catalog,
+};
 use crate::workers;
 
 /// One fact as every output shows it.
@@ -31,8 +34,8 @@ pub struct FactRow<'f> {
     pub reading: &'f Reading<Value>,
 }
 
-/// Facts by subject and name; the stack as edges from what stands to what it stands on; and links from a subject to the
-/// one other subject of a scope that facts about it are looked up in.
+/// Facts by subject and name; the stack as edges from what stands to what it stands on; and links
+/// from a subject to the one other subject of a scope that facts about it are looked up in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FactSet {
     facts: Map<Subject, Arc<Row>>,
@@ -67,7 +70,13 @@ impl FactSet {
     }
 
     /// Records a known value.
-    pub fn know<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, value: T, source: Source) {
+    pub fn know<T: FactValue>(
+        &mut self,
+        subject: &Subject,
+        key: &Key<T>,
+        value: T,
+        source: Source,
+    ) {
         self.put(subject, key, Reading::known(value, source));
     }
 
@@ -84,9 +93,15 @@ impl FactSet {
         }
     }
 
-    /// Records the very reading that another subject has; what nobody asked of it stays so here too.
+    /// Records the very reading that another subject has; what nobody asked of it stays so here
+    /// too.
     pub fn put_same(&mut self, subject: &Subject, key: &KeyInfo, of: &Subject) {
-        let Some(reading) = self.facts.get(of).and_then(|row| row.get(key.id)).map(Arc::clone) else {
+        let Some(reading) = self
+            .facts
+            .get(of)
+            .and_then(|row| row.get(key.id))
+            .map(Arc::clone)
+        else {
             return;
         };
         if !self.is_assumed(subject, key.id) {
@@ -94,10 +109,14 @@ impl FactSet {
         }
     }
 
-    /// Holds a reading fast: from the moment its subject is mentioned it stands there, whatever is read or concluded.
+    /// Holds a reading fast: from the moment its subject is mentioned it stands there, whatever is
+    /// read or concluded.
     pub fn assume(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
         let reading = Arc::new(checked(key.kind, reading).escaped());
-        self.assumed.entry(subject.clone()).or_default().put(key, Arc::clone(&reading));
+        self.assumed
+            .entry(subject.clone())
+            .or_default()
+            .put(key, Arc::clone(&reading));
         if self.contains(subject) {
             self.row(subject).put(key, reading);
         }
@@ -105,14 +124,17 @@ impl FactSet {
 
     /// Whether this reading is held fast.
     pub fn is_assumed(&self, subject: &Subject, fact: FactId) -> bool {
-        self.assumed.get(subject).is_some_and(|row| row.get(fact).is_some())
+        self.assumed
+            .get(subject)
+            .is_some_and(|row| row.get(fact).is_some())
     }
 
     fn row(&mut self, subject: &Subject) -> &mut Row {
         if !self.contains(subject) {
             self.order.insert(subject.clone());
             if let Some(assumed) = self.assumed.get(subject) {
-                self.facts.insert(subject.clone(), Arc::new(assumed.clone()));
+                self.facts
+                    .insert(subject.clone(), Arc::new(assumed.clone()));
             }
         }
         Arc::make_mut(self.facts.entry(subject.clone()).or_default())
@@ -143,7 +165,9 @@ impl FactSet {
 
     /// The value of a fact, when known.
     pub fn value<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Option<T> {
-        self.reading(subject, key.id()).value().and_then(T::from_value)
+        self.reading(subject, key.id())
+            .value()
+            .and_then(T::from_value)
     }
 
     /// The reading of a fact, whatever its type; *not collected* when there is none.
@@ -166,12 +190,15 @@ impl FactSet {
         About(self.facts.get(subject).map(Arc::as_ref))
     }
 
-    /// The reading of a fact for a subject: its own, or that of the subject it is linked to in the fact's scope (the
-    /// host for host facts). Unknown when there is no such subject.
+    /// The reading of a fact for a subject: its own, or that of the subject it is linked to in the
+    /// fact's scope (the host for host facts). Unknown when there is no such subject.
     pub fn lookup(&self, subject: &Subject, info: &KeyInfo) -> Arc<Reading<Value>> {
         match self.resolve(subject, info.scope) {
             Some(of) => Arc::clone(self.shared(&of, info.id)),
-            None => Arc::new(Reading::unknown(Why::Absent, format!("{subject} has no {}", info.scope))),
+            None => Arc::new(Reading::unknown(
+                Why::Absent,
+                format!("{subject} has no {}", info.scope),
+            )),
         }
     }
 
@@ -180,7 +207,12 @@ impl FactSet {
         match scope {
             Scope::Host => Some(Subject::host()),
             scope if scope == subject.scope() => Some(subject.clone()),
-            scope => self.links.get(subject)?.iter().find(|to| to.scope() == scope).cloned(),
+            scope => self
+                .links
+                .get(subject)?
+                .iter()
+                .find(|to| to.scope() == scope)
+                .cloned(),
         }
     }
 
@@ -191,10 +223,13 @@ impl FactSet {
         links.push(to.clone());
     }
 
-    /// Says that a subject is known to have none of a scope: a free disk has no mount. Facts of that scope are then no
-    /// question of it, which is something else than not knowing them.
+    /// Says that a subject is known to have none of a scope: a free disk has no mount. Facts of
+    /// that scope are then no question of it, which is something else than not knowing them.
     pub fn rule_out(&mut self, subject: &Subject, scope: Scope) {
-        self.ruled_out.entry(subject.clone()).or_default().push(scope);
+        self.ruled_out
+            .entry(subject.clone())
+            .or_default()
+            .push(scope);
     }
 
     /// Whether a subject is known to have none of a scope.
@@ -207,8 +242,8 @@ impl FactSet {
         self.ruled_out.get(subject).map_or(&[], Vec::as_slice)
     }
 
-    /// Says of which area a subject is, the word before the dot of its facts: those of all others are no question of it, as a
-    /// MySQL server has no `pg` settings.
+    /// Says of which area a subject is, the word before the dot of its facts: those of all others
+    /// are no question of it, as a MySQL server has no `pg` settings.
     pub fn is_of(&mut self, subject: &Subject, area: Area) {
         self.areas.insert(subject.clone(), area);
     }
@@ -219,10 +254,15 @@ impl FactSet {
             return None;
         }
         let own = || self.areas.get(subject).copied();
-        own().or_else(|| self.areas.get(&self.resolve(subject, Scope::Cluster)?).copied())
+        own().or_else(|| {
+            self.areas
+                .get(&self.resolve(subject, Scope::Cluster)?)
+                .copied()
+        })
     }
 
-    /// Whether the facts of an area are no question of a subject, or of the one they would be looked up in.
+    /// Whether the facts of an area are no question of a subject, or of the one they would be
+    /// looked up in.
     pub fn lacks_area(&self, subject: &Subject, area: Area) -> bool {
         self.area_of(subject).is_some_and(|known| known != area)
     }
@@ -232,7 +272,8 @@ impl FactSet {
         area(fact.name).is_some_and(|area| self.lacks_area(subject, area))
     }
 
-    /// Says that one subject stands on another: target on mount, mount on device, array on disk, loop on mount.
+    /// Says that one subject stands on another: target on mount, mount on device, array on disk,
+    /// loop on mount.
     pub fn stand(&mut self, top: &Subject, base: &Subject) {
         let below = self.below.entry(top.clone()).or_default();
         if !below.contains(base) {
@@ -240,7 +281,8 @@ impl FactSet {
         }
     }
 
-    /// `top` stands on `base` no more, as on a member that failed, and holds it still: nobody else may have it.
+    /// `top` stands on `base` no more, as on a member that failed, and holds it still: nobody else
+    /// may have it.
     pub fn leave(&mut self, top: &Subject, base: &Subject) {
         if let Some(below) = self.below.get_mut(top) {
             below.retain(|other| other != base);
@@ -256,7 +298,8 @@ impl FactSet {
         self.below.get(top).map_or(&[], Vec::as_slice)
     }
 
-    /// Everything beneath a subject, each once, itself not included, nearest first. Cycles in hostile input end.
+    /// Everything beneath a subject, each once, itself not included, nearest first. Cycles in
+    /// hostile input end.
     pub fn stack(&self, top: &Subject) -> Vec<Subject> {
         let mut seen = BTreeSet::from([top.clone()]);
         let mut order: Vec<Subject> = Vec::new();
@@ -290,33 +333,49 @@ impl FactSet {
         }
     }
 
-    /// The device that a unit with several paths counts as: the first of its paths; any other device is itself.
+    /// The device that a unit with several paths counts as: the first of its paths; any other
+    /// device is itself.
     pub fn unit<'s>(&'s self, device: &'s Subject) -> &'s Subject {
         self.units.get(device).unwrap_or(device)
     }
 
-    /// The leaves, where several paths to one unit count as one: how many disks there really are, and which. Every path
-    /// has a queue of its own, so whatever is judged hop by hop goes by [`Self::leaves`].
+    /// The leaves, where several paths to one unit count as one: how many disks there really are,
+    /// and which. Every path has a queue of its own, so whatever is judged hop by hop goes by
+    /// [`Self::leaves`].
     pub fn disks(&self, top: &Subject) -> Vec<Subject> {
         let mut seen = BTreeSet::new();
-        let units = self.leaves(top).into_iter().map(|leaf| self.unit(&leaf).clone());
+        let units = self
+            .leaves(top)
+            .into_iter()
+            .map(|leaf| self.unit(&leaf).clone());
         units.filter(|unit| seen.insert(unit.clone())).collect()
     }
 
     /// All subjects of a scope, in order.
     pub fn subjects(&self, scope: Scope) -> impl Iterator<Item = &Subject> {
-        self.order.range(Subject::first_of(scope)..).take_while(move |subject| subject.scope() == scope)
+        self.order
+            .range(Subject::first_of(scope)..)
+            .take_while(move |subject| subject.scope() == scope)
     }
 
-    /// The subjects of which this is known, in order, with what it is. On a large host it takes all processors.
+    /// The subjects of which this is known, in order, with what it is. On a large host it takes all
+    /// processors.
     pub fn known<T: FactValue + Send>(&self, key: &Key<T>) -> Vec<(&Subject, T)> {
         let subjects: Vec<&Subject> = self.subjects(key.info.scope).collect();
         let values = workers::each(&subjects, |subject| self.value(subject, key));
-        subjects.into_iter().zip(values).filter_map(|(subject, value)| Some((subject, value?))).collect()
+        subjects
+            .into_iter()
+            .zip(values)
+            .filter_map(|(subject, value)| Some((subject, value?)))
+            .collect()
     }
 
     /// The subjects of which this is known and so, in order.
-    pub fn which<T: FactValue + Send>(&self, key: &Key<T>, so: impl Fn(&T) -> bool) -> Vec<Subject> {
+    pub fn which<T: FactValue + Send>(
+        &self,
+        key: &Key<T>,
+        so: impl Fn(&T) -> bool,
+    ) -> Vec<Subject> {
         self.known(key)
             .into_iter()
             .filter(|(_, value)| so(value))
@@ -331,8 +390,16 @@ impl FactSet {
 
     /// Every fact about a subject, in order.
     pub fn rows_of<'s>(&'s self, subject: &'s Subject) -> impl Iterator<Item = FactRow<'s>> {
-        let row = self.facts.get(subject).into_iter().flat_map(|row| row.iter());
-        row.map(move |fact| FactRow { subject, fact: fact.name, reading: &fact.reading })
+        let row = self
+            .facts
+            .get(subject)
+            .into_iter()
+            .flat_map(|row| row.iter());
+        row.map(move |fact| FactRow {
+            subject,
+            fact: fact.name,
+            reading: &fact.reading,
+        })
     }
 
     /// Every subject, in order.
@@ -344,10 +411,13 @@ impl FactSet {
     pub fn edges(&self) -> impl Iterator<Item = (&Subject, &Subject)> {
         let mut below: Vec<_> = self.below.iter().chain(&self.left).collect();
         below.sort_unstable_by_key(|(top, _)| *top);
-        below.into_iter().flat_map(|(top, below)| below.iter().map(move |base| (top, base)))
+        below
+            .into_iter()
+            .flat_map(|(top, below)| below.iter().map(move |base| (top, base)))
     }
 
-    /// Adds what another set knows: facts, edges, links and warnings. What is assumed here stays so.
+    /// Adds what another set knows: facts, edges, links and warnings. What is assumed here stays
+    /// so.
     pub fn merge(&mut self, other: Self) {
         for (subject, facts) in other.facts {
             let assumed = self.assumed.get(&subject);
@@ -388,10 +458,14 @@ impl FactSet {
         self.warnings.extend(other.warnings);
     }
 
-    /// The facts of these subjects, of everything directly below them, and of the host, as a separate set to work on.
+    /// The facts of these subjects, of everything directly below them, and of the host, as a
+    /// separate set to work on.
     #[must_use]
     pub fn part<'s>(&self, subjects: impl IntoIterator<Item = &'s Subject>) -> Self {
-        let mut part = Self { assumed: self.assumed.clone(), ..Self::default() };
+        let mut part = Self {
+            assumed: self.assumed.clone(),
+            ..Self::default()
+        };
         let mut copy = |subject: &Subject| {
             if let Some(row) = self.facts.get(subject) {
                 part.order.insert(subject.clone());
@@ -409,9 +483,13 @@ impl FactSet {
         part
     }
 
-    /// Takes back a part with what is new about these subjects, which nobody else may have changed meanwhile; what the part
-    /// says of the others is not looked at.
-    pub fn put_back<'s>(&mut self, mut part: Self, subjects: impl IntoIterator<Item = &'s Subject>) {
+    /// Takes back a part with what is new about these subjects, which nobody else may have changed
+    /// meanwhile; what the part says of the others is not looked at.
+    pub fn put_back<'s>(
+        &mut self,
+        mut part: Self,
+        subjects: impl IntoIterator<Item = &'s Subject>,
+    ) {
         let rows = mem::take(&mut part.facts);
         for subject in subjects {
             if let Some(row) = rows.get(subject) {
@@ -424,7 +502,8 @@ impl FactSet {
         self.merge(part);
     }
 
-    /// Notes something that concerns the run rather than one fact, such as an abandoned read or a malformed line.
+    /// Notes something that concerns the run rather than one fact, such as an abandoned read or a
+    /// malformed line.
     pub fn warn(&mut self, note: impl Into<Note>) {
         let note = note.into();
         if !self.warnings.contains(&note) {

@@ -20,7 +20,8 @@ pub enum Scope {
     Mount,
     /// A line of fstab or a mount unit: what the next boot will do.
     Boot,
-    /// A database server's data directory, whatever the server: PostgreSQL's cluster, or that of MySQL or MariaDB.
+    /// A database server's data directory, whatever the server: PostgreSQL's cluster, or that of
+    /// MySQL or MariaDB.
     Cluster,
     /// What advice is for: a directory, or a free device.
     Target,
@@ -28,8 +29,14 @@ pub enum Scope {
 
 impl Scope {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Host, Self::Device, Self::Mount, Self::Boot, Self::Cluster, Self::Target];
+    pub const ALL: [Self; 6] = [
+        Self::Host,
+        Self::Device,
+        Self::Mount,
+        Self::Boot,
+        Self::Cluster,
+        Self::Target,
+    ];
 
     /// The word in rules, JSON and on screens.
     pub fn word(self) -> &'static str {
@@ -50,9 +57,9 @@ impl fmt::Display for Scope {
     }
 }
 
-/// One thing that facts are about: a scope and a name that is unique in it, such as `device sda` or `mount /srv`.
-/// The name is display-safe and stays the same from run to run. Copies share it: a subject is named in every finding,
-/// edge and trace that is about it.
+/// One thing that facts are about: a scope and a name that is unique in it, such as `device sda` or
+/// `mount /srv`. The name is display-safe and stays the same from run to run. Copies share it: a
+/// subject is named in every finding, edge and trace that is about it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(try_from = "String")]
@@ -65,11 +72,17 @@ pub struct Subject {
 impl Subject {
     /// The host itself.
     pub fn host() -> Self {
-        Self { scope: Scope::Host, name: Arc::default() }
+        Self {
+            scope: Scope::Host,
+            name: Arc::default(),
+        }
     }
 
     fn new(scope: Scope, name: &str) -> Self {
-        Self { scope, name: escape(name).into() }
+        Self {
+            scope,
+            name: escape(name).into(),
+        }
     }
 
     /// A block device by its kernel name: `sda1`, `dm-0`.
@@ -77,8 +90,8 @@ impl Subject {
         Self::new(Scope::Device, name.as_ref())
     }
 
-    /// A mount by its mount point; a second mount on the same point has `#2` behind it, and so on, the last being the one
-    /// in sight.
+    /// A mount by its mount point; a second mount on the same point has `#2` behind it, and so on,
+    /// the last being the one in sight.
     pub fn mount(name: impl AsRef<str>) -> Self {
         Self::new(Scope::Mount, name.as_ref())
     }
@@ -104,7 +117,9 @@ impl Subject {
             return Some(Self::host());
         }
         let (word, name) = text.split_once(' ')?;
-        let scope = Scope::ALL.into_iter().find(|scope| *scope != Scope::Host && scope.word() == word)?;
+        let scope = Scope::ALL
+            .into_iter()
+            .find(|scope| *scope != Scope::Host && scope.word() == word)?;
         (!name.is_empty()).then(|| Self::new(scope, name))
     }
 
@@ -116,7 +131,10 @@ impl Subject {
 
     /// What comes before every other subject of this kind.
     pub(super) fn first_of(scope: Scope) -> Self {
-        Self { scope, name: Arc::default() }
+        Self {
+            scope,
+            name: Arc::default(),
+        }
     }
 
     /// Its kind.
@@ -161,11 +179,22 @@ mod tests {
     #[test]
     fn a_subject_is_read_back_from_what_is_displayed() {
         for scope in Scope::ALL.into_iter().filter(|scope| *scope != Scope::Host) {
-            let subject = Subject { scope, name: "/a b#2".into() };
+            let subject = Subject {
+                scope,
+                name: "/a b#2".into(),
+            };
             assert_eq!(Subject::parse(&subject.to_string()), Some(subject));
         }
         assert_eq!(Subject::parse("host"), Some(Subject::host()));
-        for wrong in ["", "host ", "host x", "device", "device ", "disk sda", " device sda"] {
+        for wrong in [
+            "",
+            "host ",
+            "host x",
+            "device",
+            "device ",
+            "disk sda",
+            " device sda",
+        ] {
             assert_eq!(Subject::parse(wrong), None, "{wrong:?}");
         }
     }

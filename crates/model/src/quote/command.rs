@@ -1,9 +1,9 @@
-//! A command line for a person to run: literal text of the source or a rule, with values of the machine between, each
-//! one word.
+//! A command line for a person to run: literal text of the source or a rule, with values of the
+//! machine between, each one word.
 //!
-//! For display it is text, but it can be made only here, so that every value is quoted. Nothing is run. A value in the
-//! place of an argument is refused if it begins with a dash, because quotes do not keep a program from taking it for an
-//! option.
+//! For display it is text, but it can be made only here, so that every value is quoted. Nothing is
+//! run. A value in the place of an argument is refused if it begins with a dash, because quotes do
+//! not keep a program from taking it for an option.
 
 use std::fmt;
 
@@ -44,7 +44,8 @@ impl Command {
         self
     }
 
-    /// Appends a value as facts show it; `None` where it cannot be written or would be taken for an option.
+    /// Appends a value as facts show it; `None` where it cannot be written or would be taken for an
+    /// option.
     pub fn value(self, shown: &str) -> Option<Self> {
         let is_option = shown.starts_with('-') && self.0.ends_with(' ');
         if is_option { None } else { self.option(shown) }
@@ -86,8 +87,10 @@ impl Command {
 
     /// The command, or a statement that a name prevents one.
     pub fn or_why(command: Option<Self>) -> String {
-        command
-            .map_or_else(|| "(no command: the name cannot be written in one)".to_owned(), |command| command.0)
+        command.map_or_else(
+            || "(no command: the name cannot be written in one)".to_owned(),
+            |command| command.0,
+        )
     }
 }
 
@@ -113,8 +116,14 @@ mod tests {
 
     #[test]
     fn values_are_words_or_there_is_no_command() {
-        assert_eq!(check("/srv/pg").as_deref(), Some("walwise check /srv/pg --format fstab"));
-        assert_eq!(check("/mnt/$(id>x)").as_deref(), Some("walwise check '/mnt/$(id>x)' --format fstab"));
+        assert_eq!(
+            check("/srv/pg").as_deref(),
+            Some("walwise check /srv/pg --format fstab")
+        );
+        assert_eq!(
+            check("/mnt/$(id>x)").as_deref(),
+            Some("walwise check '/mnt/$(id>x)' --format fstab")
+        );
         for name in ["--help", "-x", "/mnt/\\x1b[m", "/mnt/\\xff"] {
             assert_eq!(check(name), None, "{name}");
         }
@@ -123,11 +132,24 @@ mod tests {
 
     #[test]
     fn a_dash_is_an_option_only_where_an_argument_begins() {
-        let node = |code| Command::new(code).value("-x").map(|command| command.to_string());
-        assert_eq!(node("cat /sys/block/").as_deref(), Some("cat /sys/block/-x"));
-        assert_eq!(node("mysql --socket=").as_deref(), Some("mysql --socket=-x"));
+        let node = |code| {
+            Command::new(code)
+                .value("-x")
+                .map(|command| command.to_string())
+        };
+        assert_eq!(
+            node("cat /sys/block/").as_deref(),
+            Some("cat /sys/block/-x")
+        );
+        assert_eq!(
+            node("mysql --socket=").as_deref(),
+            Some("mysql --socket=-x")
+        );
         assert_eq!(node("cat "), None);
-        assert_eq!(Command::new("mkfs ").option("-x").unwrap().as_str(), "mkfs -x");
+        assert_eq!(
+            Command::new("mkfs ").option("-x").unwrap().as_str(),
+            "mkfs -x"
+        );
     }
 
     #[test]
@@ -139,6 +161,9 @@ mod tests {
 
     #[test]
     fn a_remark_stays_one() {
-        assert_eq!(Command::remark("a\nrm -r /\r\u{2028}b").as_str(), "# a?rm -r /??b");
+        assert_eq!(
+            Command::remark("a\nrm -r /\r\u{2028}b").as_str(),
+            "# a?rm -r /??b"
+        );
     }
 }

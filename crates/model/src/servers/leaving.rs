@@ -1,5 +1,5 @@
-//! The names of servers' programs, and what may leave a configuration file, a command line or a server: what the host
-//! filters by.
+//! The names of servers' programs, and what may leave a configuration file, a command line or a
+//! server: what the host filters by.
 //!
 //! The releases and values of settings are left to [`super::table`].
 
@@ -55,7 +55,9 @@ pub fn load(text: &str) -> Result<LeavingTable, toml::de::Error> {
     let rows: LeavingRows = read(text)?;
     let mut table = LeavingTable::default();
     for NamedRow { of, names, .. } in rows.program {
-        table.programs.extend(names.into_iter().map(|name| (name, of.area())));
+        table
+            .programs
+            .extend(names.into_iter().map(|name| (name, of.area())));
     }
     for NamedRow { of, names, what } in rows.leaves {
         let list = table.settings.entry(of.area()).or_default();
@@ -66,8 +68,19 @@ pub fn load(text: &str) -> Result<LeavingTable, toml::de::Error> {
 }
 
 /// Parts of the names of settings that hold or name a secret, a program or another host.
-const TREACHEROUS: [&str; 11] =
-    ["auth", "cert", "command", "conninfo", "host", "key", "passphrase", "password", "secret", "ssl", "user"];
+const TREACHEROUS: [&str; 11] = [
+    "auth",
+    "cert",
+    "command",
+    "conninfo",
+    "host",
+    "key",
+    "passphrase",
+    "password",
+    "secret",
+    "ssl",
+    "user",
+];
 
 /// Whether a setting is named like a secret: it may not leave, whoever lists it.
 fn may_hold_secret(name: &str) -> bool {
@@ -82,7 +95,11 @@ mod tests {
     #[test]
     fn the_table_loads() {
         let table = load(TEXT).unwrap();
-        assert!(Area::ALL.iter().all(|area| table.programs.values().any(|of| of == area)));
+        assert!(
+            Area::ALL
+                .iter()
+                .all(|area| table.programs.values().any(|of| of == area))
+        );
         assert!(table.settings.values().all(|settings| settings.len() > 20));
         let rows: LeavingRows = read(TEXT).unwrap();
         let listed: usize = rows.leaves.iter().map(|row| row.names.len()).sum();
@@ -98,12 +115,24 @@ mod tests {
     fn a_listed_secret_stays() {
         let rows = "[[program]]\nof = \"postgres\"\nnames = [\"postgres\"]\n[[leaves]]\nof = \"postgres\"\nnames = [\"port\", \"primary_conninfo\", \"ssl_passphrase_command\"]\n";
         let table = load(rows).unwrap();
-        assert_eq!(table.settings.values().flat_map(BTreeMap::keys).collect::<Vec<_>>(), ["port"]);
+        assert_eq!(
+            table
+                .settings
+                .values()
+                .flat_map(BTreeMap::keys)
+                .collect::<Vec<_>>(),
+            ["port"]
+        );
     }
 
     #[test]
     fn nothing_that_may_hold_a_secret_leaves() {
-        for name in load(TEXT).unwrap().settings.values().flat_map(BTreeMap::keys) {
+        for name in load(TEXT)
+            .unwrap()
+            .settings
+            .values()
+            .flat_map(BTreeMap::keys)
+        {
             assert!(!may_hold_secret(name), "`{name}` may hold a secret");
         }
     }

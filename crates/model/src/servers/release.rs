@@ -1,6 +1,7 @@
 //! Whether a release of a server has a setting, and its default in that release.
 //!
-//! The table begins with a release of each server; a setting that is as old as the table is older in fact.
+//! The table begins with a release of each server; a setting that is as old as the table is older
+//! in fact.
 
 use super::table::{Mysql, Postgres, ServerTable, value_in};
 use crate::facts::ServerKind;
@@ -8,8 +9,8 @@ use crate::truth::Truth;
 use crate::version::Version;
 
 impl Postgres {
-    /// Whether this release has it. The version may lack its minor release, as in `PG_VERSION`; the answer for a
-    /// setting of a minor release is then unknown.
+    /// Whether this release has it. The version may lack its minor release, as in `PG_VERSION`; the
+    /// answer for a setting of a minor release is then unknown.
     pub fn exists(&self, server: &Version) -> Truth {
         if self.removed.as_ref().is_some_and(|from| server >= from) {
             return Truth::False;
@@ -19,7 +20,12 @@ impl Postgres {
         if newest.is_some_and(|newest| line >= self::line(newest).0 && server >= newest) {
             return Truth::True;
         }
-        match self.since.iter().map(self::line).find(|(known, _)| *known == line) {
+        match self
+            .since
+            .iter()
+            .map(self::line)
+            .find(|(known, _)| *known == line)
+        {
             Some((_, from)) => match (minor, from) {
                 (_, None) => Truth::True,
                 (None, Some(_)) => Truth::Unknown,
@@ -31,7 +37,9 @@ impl Postgres {
 
     /// Whether it is as old as the table: then every release before the table has it too.
     pub fn is_old(&self) -> bool {
-        self.since.iter().any(|since| line(since) == (ServerKind::Postgres.oldest(), None))
+        self.since
+            .iter()
+            .any(|since| line(since) == (ServerKind::Postgres.oldest(), None))
     }
 
     /// Whether its fact can be read from this release.
@@ -49,8 +57,8 @@ impl Postgres {
         Some(value_in(&self.default, server).unwrap_or(oldest))
     }
 
-    /// What a size without a unit counts in this release, in bytes; `None` where that hangs on a release that is not
-    /// known.
+    /// What a size without a unit counts in this release, in bytes; `None` where that hangs on a
+    /// release that is not known.
     pub fn unit_of(&self, server: Option<&Version>) -> Option<u64> {
         match server {
             _ if self.unit.len() == 1 => self.unit.values().next().copied(),
@@ -79,29 +87,47 @@ impl ReleaseDefault<'_> {
 
 impl ServerTable {
     /// The default of a setting of MySQL or MariaDB.
-    pub fn mysql_default(&self, name: &str, of: ServerKind, server: &Version) -> ReleaseDefault<'_> {
+    pub fn mysql_default(
+        &self,
+        name: &str,
+        of: ServerKind,
+        server: &Version,
+    ) -> ReleaseDefault<'_> {
         // A setting that went and came back may have another default, or none that is fixed.
-        let here: Vec<&Mysql> = self.mysql(name, of).filter(|row| row.exists(server)).collect();
+        let here: Vec<&Mysql> = self
+            .mysql(name, of)
+            .filter(|row| row.exists(server))
+            .collect();
         let rows = || here.iter();
         if here.is_empty() {
             return ReleaseDefault::Absent;
         }
         let oldest = || rows().find_map(|row| row.default.values().next());
-        let fixed = rows().find_map(|row| value_in(&row.default, server)).or_else(oldest);
-        fixed.map_or(ReleaseDefault::Computed, |value| ReleaseDefault::Fixed(value))
+        let fixed = rows()
+            .find_map(|row| value_in(&row.default, server))
+            .or_else(oldest);
+        fixed.map_or(ReleaseDefault::Computed, |value| {
+            ReleaseDefault::Fixed(value)
+        })
     }
 
-    /// Whether SET GLOBAL may change a setting of MySQL or MariaDB at run time; for an unknown server whether it does
-    /// in any release.
+    /// Whether SET GLOBAL may change a setting of MySQL or MariaDB at run time; for an unknown
+    /// server whether it does in any release.
     pub fn may_move(&self, name: &str, server: Option<(ServerKind, &Version)>) -> bool {
-        let moves = |row: &Mysql| match (row.perhaps_dynamic.as_ref().or(row.dynamic.as_ref()), server) {
+        let moves = |row: &Mysql| match (
+            row.perhaps_dynamic.as_ref().or(row.dynamic.as_ref()),
+            server,
+        ) {
             (None, _) => false,
             (Some(_), None) => true,
             (Some(from), Some((of, version))) => {
                 row.of == of && (version >= from || (row.is_old() && *from == row.since))
             }
         };
-        self.mysql.iter().filter(|row| row.names.iter().any(|own| own == name)).any(moves)
+        self.mysql
+            .iter()
+            .filter(|row| row.names.iter().any(|own| own == name))
+            .any(moves)
     }
 }
 
@@ -115,16 +141,31 @@ pub enum Statement {
 }
 
 impl ServerTable {
-    /// The statement by which this release gives a setting of MySQL or MariaDB this value at once; `None` where only a
-    /// restart does.
-    pub fn statement(&self, name: &str, value: &str, of: ServerKind, server: &Version) -> Option<Statement> {
+    /// The statement by which this release gives a setting of MySQL or MariaDB this value at once;
+    /// `None` where only a restart does.
+    pub fn statement(
+        &self,
+        name: &str,
+        value: &str,
+        of: ServerKind,
+        server: &Version,
+    ) -> Option<Statement> {
         let rows = self.mysql(name, of).filter(|row| row.is_about(value));
-        let is_dynamic = rows.filter(|row| row.exists(server)).any(|row| row.is_dynamic(server));
-        is_dynamic.then(|| if has_persist(of, server) { Statement::Persist } else { Statement::Global })
+        let is_dynamic = rows
+            .filter(|row| row.exists(server))
+            .any(|row| row.is_dynamic(server));
+        is_dynamic.then(|| {
+            if has_persist(of, server) {
+                Statement::Persist
+            } else {
+                Statement::Global
+            }
+        })
     }
 }
 
-/// Whether a release has SET PERSIST (MySQL 8.0 manual, Persisted System Variables); MariaDB does not.
+/// Whether a release has SET PERSIST (MySQL 8.0 manual, Persisted System Variables); MariaDB does
+/// not.
 pub fn has_persist(of: ServerKind, server: &Version) -> bool {
     match of {
         ServerKind::Mysql => server.number(0) >= 8,
@@ -132,13 +173,15 @@ pub fn has_persist(of: ServerKind, server: &Version) -> bool {
     }
 }
 
-/// The program with which people talk to a release. MariaDB's had the name of MySQL's before 10.5 (MariaDB 10.5 release
-/// notes); of a release that is not known it is today's.
+/// The program with which people talk to a release. MariaDB's had the name of MySQL's before 10.5
+/// (MariaDB 10.5 release notes); of a release that is not known it is today's.
 pub fn client(of: ServerKind, server: Option<&Version>) -> &'static str {
     match of {
         ServerKind::Postgres => "psql",
         ServerKind::Mysql => "mysql",
-        ServerKind::Mariadb if server.is_some_and(|v| (v.number(0), v.number(1)) < (10, 5)) => "mysql",
+        ServerKind::Mariadb if server.is_some_and(|v| (v.number(0), v.number(1)) < (10, 5)) => {
+            "mysql"
+        }
         ServerKind::Mariadb => "mariadb",
     }
 }
@@ -149,9 +192,16 @@ fn figure(value: &str) -> Option<f64> {
     let Some(unit) = value.chars().next_back().filter(char::is_ascii_alphabetic) else {
         return value.parse().ok();
     };
-    let power = UNITS.iter().position(|one| one.eq_ignore_ascii_case(&unit))?;
+    let power = UNITS
+        .iter()
+        .position(|one| one.eq_ignore_ascii_case(&unit))?;
     let number: u64 = value.strip_suffix(unit)?.parse().ok()?;
-    Some(UNITS.iter().take(power + 1).fold(number as f64, |number, _| number * 1024.0))
+    Some(
+        UNITS
+            .iter()
+            .take(power + 1)
+            .fold(number as f64, |number, _| number * 1024.0),
+    )
 }
 
 impl Mysql {
@@ -170,7 +220,8 @@ impl Mysql {
     }
 
     fn exists(&self, server: &Version) -> bool {
-        (self.is_old() || *server >= self.since) && self.removed.as_ref().is_none_or(|from| server < from)
+        (self.is_old() || *server >= self.since)
+            && self.removed.as_ref().is_none_or(|from| server < from)
     }
 
     /// Whether it is as old as the table: then every release before the table has it too.
@@ -182,7 +233,11 @@ impl Mysql {
 /// The major release (9.6, 10, 18) and, where it is known, the minor one.
 fn line(version: &Version) -> ((u64, u64), Option<u64>) {
     let major_numbers = if version.number(0) >= 10 { 1 } else { 2 };
-    let second = if major_numbers == 2 { version.number(1) } else { 0 };
+    let second = if major_numbers == 2 {
+        version.number(1)
+    } else {
+        0
+    };
     let minor = (version.depth() > major_numbers).then(|| version.number(major_numbers));
     ((version.number(0), second), minor)
 }

@@ -135,7 +135,8 @@ pub struct Mysql {
     pub default: ByRelease<String>,
     /// The release from which on SET GLOBAL changes them.
     pub dynamic: Option<Version>,
-    /// The release from which on SET GLOBAL may change them, where some minor releases before `dynamic` do.
+    /// The release from which on SET GLOBAL may change them, where some minor releases before
+    /// `dynamic` do.
     pub perhaps_dynamic: Option<Version>,
     #[serde(default)]
     pub because: String,
@@ -155,12 +156,16 @@ pub struct ServerTable {
 impl ServerTable {
     /// The row of a setting of PostgreSQL.
     pub fn postgres(&self, name: &str) -> Option<&Postgres> {
-        self.postgres.iter().find(|row| row.names.iter().any(|own| own == name))
+        self.postgres
+            .iter()
+            .find(|row| row.names.iter().any(|own| own == name))
     }
 
     /// The rows of a setting of MySQL or MariaDB.
     pub fn mysql(&self, name: &str, of: ServerKind) -> impl Iterator<Item = &Mysql> {
-        self.mysql.iter().filter(move |row| row.of == of && row.names.iter().any(|own| own == name))
+        self.mysql
+            .iter()
+            .filter(move |row| row.of == of && row.names.iter().any(|own| own == name))
     }
 }
 
@@ -177,17 +182,28 @@ mod tests {
     use crate::facts::area;
     use crate::rows::read;
 
-    /// Every name once, every row with its source and reasons, and words for every setting that takes them.
+    /// Every name once, every row with its source and reasons, and words for every setting that
+    /// takes them.
     #[test]
     fn the_table_is_sound() {
         let servers: ServerTable = read(TEXT).unwrap();
-        assert!(servers.postgres.len() > 25 && servers.mysql.len() > 25 && servers.postgres_value.len() > 5);
+        assert!(
+            servers.postgres.len() > 25
+                && servers.mysql.len() > 25
+                && servers.postgres_value.len() > 5
+        );
         let mut seen = BTreeSet::new();
         for row in &servers.postgres {
             let names = &row.names;
             assert!(!row.source.is_empty() && !row.since.is_empty(), "{names:?}");
-            assert!(row.removed.is_none() || !row.instead.is_empty(), "{names:?}: say what there is instead");
-            assert!(row.takes.is_none() || row.range.is_none(), "{names:?}: a range is for a number alone");
+            assert!(
+                row.removed.is_none() || !row.instead.is_empty(),
+                "{names:?}: say what there is instead"
+            );
+            assert!(
+                row.takes.is_none() || row.range.is_none(),
+                "{names:?}: a range is for a number alone"
+            );
             for name in names {
                 assert!(seen.insert(name), "{name} twice");
                 let words = servers.postgres_value.iter().any(|value| value.of == *name);
@@ -196,8 +212,14 @@ mod tests {
         }
         let mut seen = BTreeSet::new();
         for row in &servers.postgres_value {
-            assert!(servers.postgres(&row.of).is_some() && !row.source.is_empty(), "{row:?}");
-            assert!(row.is == OnLinux::Taken || !row.because.is_empty(), "{row:?}: say why");
+            assert!(
+                servers.postgres(&row.of).is_some() && !row.source.is_empty(),
+                "{row:?}"
+            );
+            assert!(
+                row.is == OnLinux::Taken || !row.because.is_empty(),
+                "{row:?}: say why"
+            );
             for name in &row.names {
                 assert!(seen.insert((&row.of, name)), "{name} of {} twice", row.of);
             }
@@ -205,9 +227,18 @@ mod tests {
         for row in &servers.mysql {
             let goes = row.deprecated.is_some() || row.removed.is_some();
             assert!(!row.source.is_empty() && !row.of.is_postgres(), "{row:?}");
-            assert!(row.deprecated.is_none() || !row.because.is_empty(), "{row:?}: say why it is deprecated");
-            assert!(!goes || !row.instead.is_empty(), "{row:?}: say what there is instead");
-            assert!(row.range.is_none() || row.values.is_empty(), "{row:?}: numbers or words, not both");
+            assert!(
+                row.deprecated.is_none() || !row.because.is_empty(),
+                "{row:?}: say why it is deprecated"
+            );
+            assert!(
+                !goes || !row.instead.is_empty(),
+                "{row:?}: say what there is instead"
+            );
+            assert!(
+                row.range.is_none() || row.values.is_empty(),
+                "{row:?}: numbers or words, not both"
+            );
         }
         let mut seen = BTreeSet::new();
         for name in servers.loses.iter().flat_map(|row| &row.names) {

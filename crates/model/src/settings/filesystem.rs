@@ -1,8 +1,8 @@
-//! The file systems that can be made on a free disk, as a closed list: what the user may want, what rules offer, and
-//! what plans have commands for.
+//! The file systems that can be made on a free disk, as a closed list: what the user may want, what
+//! rules offer, and what plans have commands for.
 //!
-//! Whether one can be made on this machine is left to the validity tables and the rules. The types of file systems that
-//! are there already are no closed list.
+//! Whether one can be made on this machine is left to the validity tables and the rules. The types
+//! of file systems that are there already are no closed list.
 
 use std::fmt;
 
@@ -43,17 +43,32 @@ impl NewFilesystem {
         }
     }
 
-    /// What it has: e2fsprogs(8), xfs_growfs(8), btrfs(5), zpool-remove(8). A commit on btrfs flushes the log tree, then the
-    /// superblock (fs/btrfs/tree-log.c, `btrfs_sync_log`).
+    /// What it has: e2fsprogs(8), xfs_growfs(8), btrfs(5), zpool-remove(8). A commit on btrfs
+    /// flushes the log tree, then the superblock (fs/btrfs/tree-log.c, `btrfs_sync_log`).
     pub fn traits(self) -> FilesystemTraits {
-        let plain = FilesystemTraits { flushes: 1, data_checksums: false, shrinks: false, snapshots: false };
+        let plain = FilesystemTraits {
+            flushes: 1,
+            data_checksums: false,
+            shrinks: false,
+            snapshots: false,
+        };
         match self {
-            Self::Ext4 => FilesystemTraits { shrinks: true, ..plain },
+            Self::Ext4 => FilesystemTraits {
+                shrinks: true,
+                ..plain
+            },
             Self::Xfs => plain,
-            Self::Btrfs => {
-                FilesystemTraits { flushes: 2, data_checksums: true, shrinks: true, snapshots: true }
-            }
-            Self::Zfs => FilesystemTraits { data_checksums: true, snapshots: true, ..plain },
+            Self::Btrfs => FilesystemTraits {
+                flushes: 2,
+                data_checksums: true,
+                shrinks: true,
+                snapshots: true,
+            },
+            Self::Zfs => FilesystemTraits {
+                data_checksums: true,
+                snapshots: true,
+                ..plain
+            },
         }
     }
 
@@ -88,7 +103,10 @@ mod tests {
     #[test]
     fn a_word_is_that_of_one_file_system() {
         for filesystem in NewFilesystem::ALL {
-            assert_eq!(NewFilesystem::from_word(filesystem.word()), Some(filesystem));
+            assert_eq!(
+                NewFilesystem::from_word(filesystem.word()),
+                Some(filesystem)
+            );
         }
         assert_eq!(NewFilesystem::from_word("ext3"), None);
     }

@@ -1,9 +1,10 @@
-//! The kinds of settings, so that plans, outputs and the guard decide by a closed list instead of names.
+//! The kinds of settings, so that plans, outputs and the guard decide by a closed list instead of
+//! names.
 
 use crate::facts::Area;
 
-/// The kind of a setting for code that acts on it: who accepts its value, where that is written, and how its words
-/// combine. A setting has a kind of its own where it is handled like no other.
+/// The kind of a setting for code that acts on it: who accepts its value, where that is written,
+/// and how its words combine. A setting has a kind of its own where it is handled like no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingKind {
     /// The type of a file system.
@@ -48,9 +49,13 @@ impl SettingKind {
         matches!(self, Self::Placement)
     }
 
-    /// Whether it is a list in which each word is one option, rather than a piece of a command line.
+    /// Whether it is a list in which each word is one option, rather than a piece of a command
+    /// line.
     pub fn is_list_of_words(self) -> bool {
-        matches!(self, Self::MkfsFeatures | Self::MountOptions | Self::BootOptions | Self::DirectoryFlags)
+        matches!(
+            self,
+            Self::MkfsFeatures | Self::MountOptions | Self::BootOptions | Self::DirectoryFlags
+        )
     }
 
     /// Whether it is passed to mkfs.
@@ -58,7 +63,8 @@ impl SettingKind {
         matches!(self, Self::MkfsOptions | Self::MkfsFeatures)
     }
 
-    /// Whether it is an attribute of a disk's queue, by its own name (Documentation/ABI/stable/sysfs-block of the kernel).
+    /// Whether it is an attribute of a disk's queue, by its own name
+    /// (Documentation/ABI/stable/sysfs-block of the kernel).
     pub fn is_of_queue(self) -> bool {
         matches!(self, Self::Scheduler | Self::Queue)
     }

@@ -1,8 +1,8 @@
 //! Words of values, by which settings that give up durability are told from others.
 
-/// Mount options that disable flushes or the journal, let it run ahead of the data, or give up on errors: ext4(5),
-/// nfs(5), mount(8) for jfs, and Documentation/filesystems/f2fs.rst and overlayfs.rst of the kernel; the last is
-/// bcachefs's.
+/// Mount options that disable flushes or the journal, let it run ahead of the data, or give up on
+/// errors: ext4(5), nfs(5), mount(8) for jfs, and Documentation/filesystems/f2fs.rst and
+/// overlayfs.rst of the kernel; the last is bcachefs's.
 pub const LOSING_OPTIONS: &[&str] = &[
     "nobarrier",
     "barrier=0",
@@ -30,7 +30,9 @@ pub fn plain(value: &str) -> String {
         None => (String::new(), value),
     };
     let unsigned = number.strip_prefix('+').unwrap_or(number);
-    let hex = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X"));
+    let hex = unsigned
+        .strip_prefix("0x")
+        .or_else(|| unsigned.strip_prefix("0X"));
     let read = match hex {
         Some(hex) => u64::from_str_radix(hex, 16).ok(),
         None => unsigned.parse().ok(),

@@ -1,7 +1,8 @@
 //! A page of text: indentation, wrapping at a fixed width, hanging labels and aligned tables.
 //!
-//! Commands are never wrapped, so that they can be copied. The width is that of the smallest terminal, whatever
-//! terminal it is written to, so that saved and printed pages compare line by line.
+//! Commands are never wrapped, so that they can be copied. The width is that of the smallest
+//! terminal, whatever terminal it is written to, so that saved and printed pages compare line by
+//! line.
 
 use super::wrap::{Overlong, columns, wrap};
 
@@ -18,14 +19,20 @@ pub struct TextBuilder {
 
 impl Default for TextBuilder {
     fn default() -> Self {
-        Self { out: String::new(), width: WIDTH }
+        Self {
+            out: String::new(),
+            width: WIDTH,
+        }
     }
 }
 
 impl TextBuilder {
     /// A page without wrapping, for display in a window that scrolls.
     pub fn unbounded() -> Self {
-        Self { out: String::new(), width: usize::MAX }
+        Self {
+            out: String::new(),
+            width: usize::MAX,
+        }
     }
 
     pub fn finish(self) -> String {
@@ -66,19 +73,26 @@ impl TextBuilder {
         let margin = indent + columns(label);
         self.spaces(indent);
         self.out.push_str(label);
-        for (line, at) in wrap(text, self.width.saturating_sub(margin), Overlong::Whole).iter().zip(0..) {
+        for (line, at) in wrap(text, self.width.saturating_sub(margin), Overlong::Whole)
+            .iter()
+            .zip(0..)
+        {
             self.spaces(if at == 0 { 0 } else { margin });
             self.out.push_str(line);
             self.end_line();
         }
     }
 
-    /// Rows with aligned columns, two spaces between; `right` marks those that are right-aligned. If they exceed the
-    /// page, the widest columns fold; never the first, which names the row.
+    /// Rows with aligned columns, two spaces between; `right` marks those that are right-aligned.
+    /// If they exceed the page, the widest columns fold; never the first, which names the row.
     pub fn table(&mut self, indent: usize, rows: &[Vec<String>], right: &[bool]) {
         let number = rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |column: usize| {
-            rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell)).max().unwrap_or_default()
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| columns(cell))
+                .max()
+                .unwrap_or_default()
         };
         let mut widths: Vec<usize> = (0..number).map(width).collect();
         let gaps = indent + 2 * number.saturating_sub(1);
@@ -89,8 +103,11 @@ impl TextBuilder {
             *widest -= 1;
         }
         for row in rows {
-            let cells: Vec<Vec<String>> =
-                row.iter().zip(&widths).map(|(cell, width)| fold(cell, *width)).collect();
+            let cells: Vec<Vec<String>> = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, width)| fold(cell, *width))
+                .collect();
             for line in 0..cells.iter().map(Vec::len).max().unwrap_or_default() {
                 self.spaces(indent);
                 for ((cell, width), column) in cells.iter().zip(&widths).zip(0..) {
@@ -121,7 +138,11 @@ impl TextBuilder {
 
 /// A cell as it is where it fits.
 fn fold(cell: &str, width: usize) -> Vec<String> {
-    if columns(cell) <= width { vec![cell.to_owned()] } else { wrap(cell, width, Overlong::Whole) }
+    if columns(cell) <= width {
+        vec![cell.to_owned()]
+    } else {
+        wrap(cell, width, Overlong::Whole)
+    }
 }
 
 #[cfg(test)]
@@ -137,22 +158,37 @@ mod tests {
         let text = page.finish();
         assert!(text.lines().count() == 3, "{text}");
         assert!(text.lines().all(|line| line.width() <= WIDTH));
-        assert!(text.lines().skip(1).all(|line| line.starts_with("       word")));
+        assert!(
+            text.lines()
+                .skip(1)
+                .all(|line| line.starts_with("       word"))
+        );
     }
 
     #[test]
     fn a_table_that_is_too_wide_folds_in_its_widest_columns() {
         let row = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
         let options = format!("ext4 rw,{}", "resuid=65534,".repeat(8));
-        let rows =
-            [row(["  /srv", &options, "passed on", "weakest"]), row(["    sda", "disk", "volatile", ""])];
+        let rows = [
+            row(["  /srv", &options, "passed on", "weakest"]),
+            row(["    sda", "disk", "volatile", ""]),
+        ];
         let mut page = TextBuilder::default();
         page.table(4, &rows, &[]);
         let text = page.finish();
         assert!(text.lines().all(|line| line.width() <= WIDTH), "{text}");
-        assert!(text.lines().count() > 2 && text.contains("\n        sda  disk  "), "{text}");
-        assert!(text.lines().next().unwrap().ends_with("  weakest"), "{text}");
-        let all: String = text.split_whitespace().filter(|word| word.contains("resuid")).collect();
+        assert!(
+            text.lines().count() > 2 && text.contains("\n        sda  disk  "),
+            "{text}"
+        );
+        assert!(
+            text.lines().next().unwrap().ends_with("  weakest"),
+            "{text}"
+        );
+        let all: String = text
+            .split_whitespace()
+            .filter(|word| word.contains("resuid"))
+            .collect();
         assert!(options.ends_with(&all), "{all}");
     }
 

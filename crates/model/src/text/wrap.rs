@@ -11,8 +11,9 @@ pub enum Overlong {
     Cut,
 }
 
-/// Lines of at most so many columns; broken at spaces, and after the commas of a word that is longer by itself, since
-/// options of a mount are one word to the eye. One line at least; where words are cut it is one column wide at least.
+/// Lines of at most so many columns; broken at spaces, and after the commas of a word that is
+/// longer by itself, since options of a mount are one word to the eye. One line at least; where
+/// words are cut it is one column wide at least.
 pub fn wrap(text: &str, room: usize, overlong: Overlong) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
@@ -51,9 +52,14 @@ pub fn wrap(text: &str, room: usize, overlong: Overlong) -> Vec<String> {
     lines
 }
 
-/// How wide a text is; on a large host there is a lot of it, nearly all ASCII. What is shown has no control characters.
+/// How wide a text is; on a large host there is a lot of it, nearly all ASCII. What is shown has no
+/// control characters.
 pub fn columns(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.width() }
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.width()
+    }
 }
 
 /// Splits before the first character that would go beyond so many columns.
@@ -88,7 +94,9 @@ fn cut(word: &str, room: usize) -> Vec<&str> {
         let (first, others) = head(rest, room.max(1));
         // A character wider than the whole line is dropped rather than tried for ever.
         rest = if first.is_empty() {
-            others.get(others.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default()
+            others
+                .get(others.chars().next().map_or(0, char::len_utf8)..)
+                .unwrap_or_default()
         } else {
             others
         };
@@ -122,10 +130,19 @@ mod tests {
 
     #[test]
     fn a_long_word_is_broken_after_its_commas_before_it_is_cut() {
-        assert_eq!(wrap("/srv/data is full", 6, Overlong::Cut), ["/srv/d", "ata is", "full"]);
-        assert_eq!(wrap("/srv/data is full", 6, Overlong::Whole), ["/srv/data", "is", "full"]);
+        assert_eq!(
+            wrap("/srv/data is full", 6, Overlong::Cut),
+            ["/srv/d", "ata is", "full"]
+        );
+        assert_eq!(
+            wrap("/srv/data is full", 6, Overlong::Whole),
+            ["/srv/data", "is", "full"]
+        );
         for overlong in [Overlong::Cut, Overlong::Whole] {
-            assert_eq!(wrap("ext4 rw,noatime,discard", 12, overlong), ["ext4 rw,", "noatime,", "discard"]);
+            assert_eq!(
+                wrap("ext4 rw,noatime,discard", 12, overlong),
+                ["ext4 rw,", "noatime,", "discard"]
+            );
         }
         assert_eq!(wrap("", 6, Overlong::Cut), [""]);
     }

@@ -1,16 +1,17 @@
-//! The releases of one product that have a fault: where it arrived, which release of each line ends it, and what a
-//! distribution's build or the day of a build says where the number does not.
+//! The releases of one product that have a fault: where it arrived, which release of each line ends
+//! it, and what a distribution's build or the day of a build says where the number does not.
 
 use jiff::civil::Date;
 
 use super::Version;
 use crate::truth::Truth;
 
-/// Releases with a fault. A line is all but the last number of the release that ends it: 6.1 for 6.1.66, 17 for 17.3.
+/// Releases with a fault. A line is all but the last number of the release that ends it: 6.1 for
+/// 6.1.66, 17 for 17.3.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReleaseRange {
-    /// The first releases with it. One of three numbers stands for its own line, a shorter one for all from there on;
-    /// without any, every release has it.
+    /// The first releases with it. One of three numbers stands for its own line, a shorter one for
+    /// all from there on; without any, every release has it.
     pub from: Vec<Version>,
     /// The first release of each line without it; from the highest on none has it.
     pub fixed: Vec<Version>,
@@ -37,7 +38,15 @@ impl ReleaseRange {
 
     /// Every release that it names.
     pub fn mentioned(&self) -> impl Iterator<Item = &Version> {
-        [&self.from, &self.fixed, &self.builds, &self.never, &self.unverified].into_iter().flatten()
+        [
+            &self.from,
+            &self.fixed,
+            &self.builds,
+            &self.never,
+            &self.unverified,
+        ]
+        .into_iter()
+        .flatten()
     }
 
     /// Whether the fault had arrived. A vendor's backports count as fixes and never as faults.
@@ -57,13 +66,18 @@ impl ReleaseRange {
 
     fn is_fixed(&self, version: &Version) -> Truth {
         // A level that was read elsewhere says more than the build behind it.
-        let builds = self.builds.iter().filter(|_| !version.tail().starts_with('('));
+        let builds = self
+            .builds
+            .iter()
+            .filter(|_| !version.tail().starts_with('('));
         let mut by_build = builds.map(|build| version.build_at_least(build));
         if let Some(decided) = by_build.find(|truth| *truth != Truth::Unknown) {
             return decided;
         }
         match self.is_fixed_by_number(version) {
-            Truth::Unknown if version.0.built < self.fixed_on && version.0.built.is_some() => Truth::False,
+            Truth::Unknown if version.0.built < self.fixed_on && version.0.built.is_some() => {
+                Truth::False
+            }
             truth @ (Truth::True | Truth::Unknown | Truth::False) => truth,
         }
     }
@@ -73,11 +87,22 @@ impl ReleaseRange {
             return Truth::True;
         }
         let tail = version.tail();
-        let hidden = version.hides_level() || self.packaged && !tail.is_empty() && !tail.starts_with('(');
-        let of = |lines: &[Version]| lines.iter().any(|line| version.is_of_line(line, line.depth()));
+        let hidden =
+            version.hides_level() || self.packaged && !tail.is_empty() && !tail.starts_with('(');
+        let of = |lines: &[Version]| {
+            lines
+                .iter()
+                .any(|line| version.is_of_line(line, line.depth()))
+        };
         // Beside `6.6.55` a `6.12` is the release of mainline, and names no line.
-        let depth = self.fixed.iter().map(Version::depth).max().unwrap_or_default();
-        let names_line = |fix: &&Version| fix.depth() == depth && version.is_of_line(fix, depth - 1);
+        let depth = self
+            .fixed
+            .iter()
+            .map(Version::depth)
+            .max()
+            .unwrap_or_default();
+        let names_line =
+            |fix: &&Version| fix.depth() == depth && version.is_of_line(fix, depth - 1);
         match self.fixed.iter().find(names_line) {
             Some(fix) if version >= fix => Truth::True,
             // `14` alone is a line, and no release of it.
@@ -106,7 +131,9 @@ mod tests {
     use super::*;
 
     fn all(list: &[&str]) -> Vec<Version> {
-        list.iter().map(|text| Version::parse(text).unwrap()).collect()
+        list.iter()
+            .map(|text| Version::parse(text).unwrap())
+            .collect()
     }
 
     fn range(from: &[&str], fixed: &[&str]) -> ReleaseRange {
@@ -208,8 +235,14 @@ mod tests {
         range.fixed_on = Some(Date::constant(2024, 10, 4));
         for (day, expect) in [(None, Unknown), (Some(3), True), (Some(4), Unknown)] {
             let built = day.map(|day| Date::constant(2024, 10, day));
-            let version = Version::parse("5.14.0-427.el9").unwrap().with_backports(true);
-            assert_eq!(range.contains(&version.with_build_date(built)), expect, "{day:?}");
+            let version = Version::parse("5.14.0-427.el9")
+                .unwrap()
+                .with_backports(true);
+            assert_eq!(
+                range.contains(&version.with_build_date(built)),
+                expect,
+                "{day:?}"
+            );
         }
     }
 

@@ -1,7 +1,9 @@
-//! A report reduced to the compared parts: facts as shown, findings, verdicts, and the price of a commit.
+//! A report reduced to the compared parts: facts as shown, findings, verdicts, and the price of a
+//! commit.
 //!
-//! It is made from a report in memory or from its JSON document ([`super::parse`]), with the same result. Times are
-//! rounded to the nanosecond, because a figure that went through JSON may come back with its last bit changed.
+//! It is made from a report in memory or from its JSON document ([`super::parse`]), with the same
+//! result. Times are rounded to the nanosecond, because a figure that went through JSON may come
+//! back with its last bit changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +59,8 @@ pub struct KeptProbe {
     pub log: KeptLog,
     /// The rows by method and pages per commit.
     pub rows: BTreeMap<(Method, u32), KeptRow>,
-    /// Why its figures are not to be compared with those of another time, if anything speaks against that.
+    /// Why its figures are not to be compared with those of another time, if anything speaks
+    /// against that.
     pub doubts: Vec<String>,
 }
 
@@ -73,7 +76,11 @@ pub struct KeptLog {
 
 impl KeptLog {
     pub(super) fn new(log: &MeasuredLog) -> Self {
-        Self { kind: log.kind, page_bytes: log.page_bytes, in_force: log.in_force }
+        Self {
+            kind: log.kind,
+            page_bytes: log.page_bytes,
+            in_force: log.in_force,
+        }
     }
 
     /// Whether figures of both can be compared.
@@ -104,30 +111,60 @@ impl Kept {
     pub fn from_report(report: &Report) -> Self {
         let mut kept = Self {
             made: made(report),
-            rules: report.rules.iter().map(|tally| tally.rule.clone()).collect(),
-            verdicts: report.verdicts.iter().map(|v| (v.target.clone(), v.standing)).collect(),
+            rules: report
+                .rules
+                .iter()
+                .map(|tally| tally.rule.clone())
+                .collect(),
+            verdicts: report
+                .verdicts
+                .iter()
+                .map(|v| (v.target.clone(), v.standing))
+                .collect(),
             findings: report.findings.iter().filter_map(finding).collect(),
-            probes: report.probes.iter().map(|p| (p.target.clone(), probe(&p.measurement))).collect(),
+            probes: report
+                .probes
+                .iter()
+                .map(|p| (p.target.clone(), probe(&p.measurement)))
+                .collect(),
             ..Self::default()
         };
         for target in &report.targets {
             let (title, subjects) = (target.title.clone(), target.subjects.clone());
             kept.targets.entry(target.target.clone()).or_default().title = title;
-            kept.targets.entry(target.target.clone()).or_default().subjects = subjects;
+            kept.targets
+                .entry(target.target.clone())
+                .or_default()
+                .subjects = subjects;
         }
         for Stack { target, layers, .. } in &report.stacks {
-            kept.stand(target, layers.iter().map(|LayerRow { subject, .. }| subject));
+            kept.stand(
+                target,
+                layers.iter().map(|LayerRow { subject, .. }| subject),
+            );
         }
-        for FactRow { subject, fact, reading } in report.facts.rows() {
+        for FactRow {
+            subject,
+            fact,
+            reading,
+        } in report.facts.rows()
+        {
             if let Some(info) = catalog::find(fact) {
-                kept.facts.entry(subject.clone()).or_default().insert(info.name, state(info, reading));
+                kept.facts
+                    .entry(subject.clone())
+                    .or_default()
+                    .insert(info.name, state(info, reading));
             }
         }
         kept
     }
 
     /// Records the mount and the device below a target.
-    pub(super) fn stand<'s>(&mut self, target: &Subject, layers: impl Iterator<Item = &'s Subject>) {
+    pub(super) fn stand<'s>(
+        &mut self,
+        target: &Subject,
+        layers: impl Iterator<Item = &'s Subject>,
+    ) {
         let place = self.targets.entry(target.clone()).or_default();
         for layer in layers {
             let slot = match layer.scope() {
@@ -148,7 +185,11 @@ impl Kept {
     pub(super) fn mentioned(&self) -> BTreeSet<&Subject> {
         let found = self.findings.keys().map(|(_, subject)| subject);
         let judged = self.verdicts.keys().chain(self.probes.keys());
-        self.subjects().chain(self.targets.keys()).chain(found).chain(judged).collect()
+        self.subjects()
+            .chain(self.targets.keys())
+            .chain(found)
+            .chain(judged)
+            .collect()
     }
 
     /// The value of a fact, when known.
@@ -174,7 +215,9 @@ fn made(report: &Report) -> Made {
 
 fn state(info: &KeyInfo, reading: &Reading<Value>) -> KeptFact {
     match reading {
-        Reading::Known { value, .. } => KeptFact::Known { value: Shown::from_value(info, value) },
+        Reading::Known { value, .. } => KeptFact::Known {
+            value: Shown::from_value(info, value),
+        },
         Reading::Unknown { why, .. } => KeptFact::Unknown { why: *why },
     }
 }
@@ -185,13 +228,20 @@ fn finding(finding: &Finding) -> Option<((String, Subject), KeptFinding)> {
         Outcome::Undecided { .. } => false,
         Outcome::DoesNotApply => return None,
     };
-    let kept = KeptFinding { applies, level: finding.level, title: finding.title.clone() };
+    let kept = KeptFinding {
+        applies,
+        level: finding.level,
+        title: finding.title.clone(),
+    };
     Some(((finding.rule.clone(), finding.subject.clone()), kept))
 }
 
 fn probe(found: &Measurement) -> KeptProbe {
     let row = |row: &MethodResult| Some(((row.method, row.pages), kept_row(row)?));
-    let against = found.caveats.iter().filter(|caveat| caveat.spoils_comparison());
+    let against = found
+        .caveats
+        .iter()
+        .filter(|caveat| caveat.spoils_comparison());
     KeptProbe {
         when: found.when.clone(),
         directory: found.directory.clone(),
@@ -211,15 +261,18 @@ impl KeptRow {
     pub(super) fn new(as_server: bool, median: Estimate, rounds: &[f64]) -> Option<Self> {
         let Estimate { value, low, high } = median;
         let times = rounds.iter().chain([&value, &low, &high]);
-        times.into_iter().all(|us| us.is_finite() && *us >= 0.0).then(|| Self {
-            as_server,
-            median_us: Estimate {
-                value: to_nanoseconds(value),
-                low: to_nanoseconds(low),
-                high: to_nanoseconds(high),
-            },
-            rounds_us: rounds.iter().copied().map(to_nanoseconds).collect(),
-        })
+        times
+            .into_iter()
+            .all(|us| us.is_finite() && *us >= 0.0)
+            .then(|| Self {
+                as_server,
+                median_us: Estimate {
+                    value: to_nanoseconds(value),
+                    low: to_nanoseconds(low),
+                    high: to_nanoseconds(high),
+                },
+                rounds_us: rounds.iter().copied().map(to_nanoseconds).collect(),
+            })
     }
 }
 

@@ -1,7 +1,8 @@
-//! Matches the subjects of two reports where the kernel assigned other names or a file system is mounted elsewhere.
+//! Matches the subjects of two reports where the kernel assigned other names or a file system is
+//! mounted elsewhere.
 //!
-//! A device is recognised by the facts that the catalog marks as its identity; partitions follow their disk. If another
-//! disk has taken a name, its former owner is called *former*.
+//! A device is recognised by the facts that the catalog marks as its identity; partitions follow
+//! their disk. If another disk has taken a name, its former owner is called *former*.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,18 +44,38 @@ impl Names {
         if self.0.is_empty() {
             return before.clone();
         }
-        let mut kept = Kept { made: before.made.clone(), rules: before.rules.clone(), ..Kept::default() };
+        let mut kept = Kept {
+            made: before.made.clone(),
+            rules: before.rules.clone(),
+            ..Kept::default()
+        };
         (kept.foreign, kept.unreadable) = (before.foreign, before.unreadable);
-        kept.facts = before.facts.iter().map(|(subject, row)| (self.of(subject), self.row(row))).collect();
-        kept.verdicts = before.verdicts.iter().map(|(of, standing)| (self.of(of), *standing)).collect();
-        kept.probes = before.probes.iter().map(|(of, probe)| (self.of(of), probe.clone())).collect();
+        kept.facts = before
+            .facts
+            .iter()
+            .map(|(subject, row)| (self.of(subject), self.row(row)))
+            .collect();
+        kept.verdicts = before
+            .verdicts
+            .iter()
+            .map(|(of, standing)| (self.of(of), *standing))
+            .collect();
+        kept.probes = before
+            .probes
+            .iter()
+            .map(|(of, probe)| (self.of(of), probe.clone()))
+            .collect();
         let finding = |((rule, of), finding): (&(String, Subject), &KeptFinding)| {
             ((rule.clone(), self.of(of)), finding.clone())
         };
         kept.findings = before.findings.iter().map(finding).collect();
         for (of, target) in &before.targets {
             let mut target = target.clone();
-            let named = target.subjects.iter_mut().chain(&mut target.mount).chain(&mut target.device);
+            let named = target
+                .subjects
+                .iter_mut()
+                .chain(&mut target.mount)
+                .chain(&mut target.device);
             named.for_each(|subject| *subject = self.of(subject));
             kept.targets.insert(self.of(of), target);
         }
@@ -64,7 +85,8 @@ impl Names {
     /// Facts of a subject, with device names in values replaced.
     fn row(&self, row: &BTreeMap<&'static str, KeptFact>) -> BTreeMap<&'static str, KeptFact> {
         let named = |(name, fact): (&&'static str, &KeptFact)| {
-            let holds_names = catalog::find(name).is_some_and(|info| info.nature == Nature::Assigned);
+            let holds_names =
+                catalog::find(name).is_some_and(|info| info.nature == Nature::Assigned);
             let fact = match fact.value() {
                 Some(Shown::Text(text)) if holds_names => Shown::Text(self.text(text)),
                 Some(Shown::Words(words)) if holds_names => {
@@ -98,7 +120,10 @@ impl Names {
         let taken: BTreeSet<Subject> = self.0.values().cloned().collect();
         for subject in before.mentioned() {
             if taken.contains(subject) && !self.0.contains_key(subject) {
-                self.0.insert(subject.clone(), subject.named(&format!("former {}", subject.name())));
+                self.0.insert(
+                    subject.clone(),
+                    subject.named(&format!("former {}", subject.name())),
+                );
             }
         }
     }
@@ -106,17 +131,20 @@ impl Names {
     /// A free disk is a target by its node.
     fn devices_as_targets(&mut self, before: &Kept, now: &Kept) {
         for old in before.targets.keys() {
-            let Some(device) = old.name().strip_prefix("/dev/").map(Subject::device) else { continue };
+            let Some(device) = old.name().strip_prefix("/dev/").map(Subject::device) else {
+                continue;
+            };
             let new = self.of(&device);
             let target = old.named(&format!("/dev/{}", new.name()));
-            if new != device && (now.targets.contains_key(&target) || now.targets.contains_key(old)) {
+            if new != device && (now.targets.contains_key(&target) || now.targets.contains_key(old))
+            {
                 self.0.insert(old.clone(), target);
             }
         }
     }
 
-    /// File systems that are mounted elsewhere, with all their targets; then directories that moved on the same file
-    /// system, where one has gone and one has appeared.
+    /// File systems that are mounted elsewhere, with all their targets; then directories that moved
+    /// on the same file system, where one has gone and one has appeared.
     fn moved(&mut self, before: &Kept, now: &Kept) {
         let (then, there) = (before.mentioned(), now.mentioned());
         let is_gone = |subject: &Subject| !there.contains(subject);
@@ -124,18 +152,31 @@ impl Names {
         let standing = |target: &Option<Subject>| target.as_ref().map(|device| self.of(device));
         let mut moves = BTreeSet::new();
         for old in before.targets.values() {
-            let Some(from) = old.mount.as_ref().filter(|mount| is_gone(mount)) else { continue };
+            let Some(from) = old.mount.as_ref().filter(|mount| is_gone(mount)) else {
+                continue;
+            };
             let beside = now.targets.values().filter(|new| new.device.is_some());
             let beside = beside.filter(|new| new.device == standing(&old.device));
             let to: BTreeSet<&Subject> = beside.filter_map(|new| new.mount.as_ref()).collect();
-            if let [to] = to.into_iter().filter(|mount| is_new(mount)).collect::<Vec<_>>().as_slice() {
+            if let [to] = to
+                .into_iter()
+                .filter(|mount| is_new(mount))
+                .collect::<Vec<_>>()
+                .as_slice()
+            {
                 moves.insert((from.clone(), (*to).clone()));
             }
         }
         let mut taken: BTreeSet<Subject> = self.0.values().cloned().collect();
         for (from, to) in moves {
-            for old in then.iter().copied().filter(|subject| has_path(subject) && is_gone(subject)) {
-                let Some(rest) = old.name().strip_prefix(from.name()) else { continue };
+            for old in then
+                .iter()
+                .copied()
+                .filter(|subject| has_path(subject) && is_gone(subject))
+            {
+                let Some(rest) = old.name().strip_prefix(from.name()) else {
+                    continue;
+                };
                 let new = old.named(&format!("{}{rest}", to.name()));
                 let below = rest.is_empty() || rest.starts_with('/');
                 if below && there.contains(&new) && is_new(&new) && taken.insert(new.clone()) {
@@ -150,17 +191,34 @@ impl Names {
             let target = kept.targets.get(target)?;
             Some((target.mount.clone()?, target.device.clone()?))
         };
-        let old: Vec<Subject> =
-            before.targets.keys().filter(|t| is_gone(t) && self.of(t) == **t).cloned().collect();
-        let new: Vec<Subject> =
-            now.targets.keys().filter(|t| is_new(t) && !taken.contains(t)).cloned().collect();
-        let old_place =
-            |t: &Subject| place(before, t).map(|(mount, device)| (self.of(&mount), self.of(&device)));
+        let old: Vec<Subject> = before
+            .targets
+            .keys()
+            .filter(|t| is_gone(t) && self.of(t) == **t)
+            .cloned()
+            .collect();
+        let new: Vec<Subject> = now
+            .targets
+            .keys()
+            .filter(|t| is_new(t) && !taken.contains(t))
+            .cloned()
+            .collect();
+        let old_place = |t: &Subject| {
+            place(before, t).map(|(mount, device)| (self.of(&mount), self.of(&device)))
+        };
         let mut directories = Vec::new();
         for target in &old {
-            let Some(at) = old_place(target) else { continue };
-            let gone = old.iter().filter(|t| old_place(t).as_ref() == Some(&at)).count();
-            let there: Vec<&Subject> = new.iter().filter(|t| place(now, t).as_ref() == Some(&at)).collect();
+            let Some(at) = old_place(target) else {
+                continue;
+            };
+            let gone = old
+                .iter()
+                .filter(|t| old_place(t).as_ref() == Some(&at))
+                .count();
+            let there: Vec<&Subject> = new
+                .iter()
+                .filter(|t| place(now, t).as_ref() == Some(&at))
+                .collect();
             if let ([one], 1) = (there.as_slice(), gone) {
                 directories.push((target.clone(), (*one).clone()));
             }
@@ -171,7 +229,10 @@ impl Names {
 
 /// Whether a subject is named by a path.
 fn has_path(subject: &Subject) -> bool {
-    matches!(subject.scope(), Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target)
+    matches!(
+        subject.scope(),
+        Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target
+    )
 }
 
 /// Devices of both reports during the matching.
@@ -185,8 +246,18 @@ struct Matching<'k> {
 
 impl<'k> Matching<'k> {
     fn new(before: &'k Kept, now: &'k Kept) -> Self {
-        let devices = |kept: &'k Kept| kept.subjects().filter(|s| s.scope() == Scope::Device).collect();
-        Self { before, now, old: devices(before), new: devices(now), found: BTreeMap::new() }
+        let devices = |kept: &'k Kept| {
+            kept.subjects()
+                .filter(|s| s.scope() == Scope::Device)
+                .collect()
+        };
+        Self {
+            before,
+            now,
+            old: devices(before),
+            new: devices(now),
+            found: BTreeMap::new(),
+        }
     }
 
     fn pair(&mut self, old: &'k Subject, new: &'k Subject) {
@@ -195,14 +266,16 @@ impl<'k> Matching<'k> {
         self.found.insert(old.clone(), new.clone());
     }
 
-    /// Pairs devices with the same identity. If several share it, they are paths to one unit or cheap disks with one
-    /// number: unchanged names stay, the others are paired in order.
+    /// Pairs devices with the same identity. If several share it, they are paths to one unit or
+    /// cheap disks with one number: unchanged names stay, the others are paired in order.
     fn by_identity(&mut self) {
         for info in catalog::all().filter(|info| info.nature == Nature::Identity) {
             let by_value = |kept: &'k Kept, devices: &BTreeSet<&'k Subject>| {
                 let mut groups: BTreeMap<&'k Shown, Vec<&'k Subject>> = BTreeMap::new();
                 for device in devices {
-                    let value = kept.value(device, info.name).filter(|value| !value.text().is_empty());
+                    let value = kept
+                        .value(device, info.name)
+                        .filter(|value| !value.text().is_empty());
                     if let Some(value) = value {
                         groups.entry(value).or_default().push(device);
                     }
@@ -212,8 +285,12 @@ impl<'k> Matching<'k> {
             let mut there = by_value(self.now, &self.new);
             for (value, old) in by_value(self.before, &self.old) {
                 let new = there.remove(value).unwrap_or_default();
-                let (stay, go): (Vec<_>, Vec<_>) = old.into_iter().partition(|device| new.contains(device));
-                let free: Vec<_> = new.into_iter().filter(|device| !stay.contains(device)).collect();
+                let (stay, go): (Vec<_>, Vec<_>) =
+                    old.into_iter().partition(|device| new.contains(device));
+                let free: Vec<_> = new
+                    .into_iter()
+                    .filter(|device| !stay.contains(device))
+                    .collect();
                 let stay = stay.into_iter().map(|device| (device, device));
                 for (old, new) in stay.chain(go.into_iter().zip(free)) {
                     self.pair(old, new);
@@ -225,15 +302,29 @@ impl<'k> Matching<'k> {
     /// Pairs the partitions of paired disks.
     fn partitions(&mut self) {
         let is_partition = |kept: &Kept, device: &Subject| {
-            let kind =
-                kept.value(device, device::KIND.name()).and_then(|kind| DeviceKind::from_word(&kind.text()));
+            let kind = kept
+                .value(device, device::KIND.name())
+                .and_then(|kind| DeviceKind::from_word(&kind.text()));
             kind.is_some_and(DeviceKind::is_partition)
         };
-        let old: Vec<&Subject> = self.old.iter().copied().filter(|d| is_partition(self.before, d)).collect();
+        let old: Vec<&Subject> = self
+            .old
+            .iter()
+            .copied()
+            .filter(|d| is_partition(self.before, d))
+            .collect();
         for device in old {
-            let Some((disk, number)) = parts(device.name()) else { continue };
-            let Some(disk) = self.found.get(&Subject::device(disk)) else { continue };
-            let p = if disk.name().ends_with(|c: char| c.is_ascii_digit()) { "p" } else { "" };
+            let Some((disk, number)) = parts(device.name()) else {
+                continue;
+            };
+            let Some(disk) = self.found.get(&Subject::device(disk)) else {
+                continue;
+            };
+            let p = if disk.name().ends_with(|c: char| c.is_ascii_digit()) {
+                "p"
+            } else {
+                ""
+            };
             let wanted = Subject::device(format!("{}{p}{number}", disk.name()));
             if let Some(new) = self.new.get(&wanted).copied() {
                 self.pair(device, new);
@@ -242,14 +333,19 @@ impl<'k> Matching<'k> {
     }
 
     fn names(self) -> BTreeMap<Subject, Subject> {
-        self.found.into_iter().filter(|(old, new)| old != new).collect()
+        self.found
+            .into_iter()
+            .filter(|(old, new)| old != new)
+            .collect()
     }
 }
 
 /// The disk and the number in the name of a partition: `sda1`, `nvme0n1p2`.
 fn parts(name: &str) -> Option<(&str, &str)> {
     let disk = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let number = name.strip_prefix(disk).filter(|number| !number.is_empty())?;
+    let number = name
+        .strip_prefix(disk)
+        .filter(|number| !number.is_empty())?;
     match disk.strip_suffix('p') {
         Some(before) if before.ends_with(|c: char| c.is_ascii_digit()) => Some((before, number)),
         _ => Some((disk, number)),

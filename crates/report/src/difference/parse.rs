@@ -1,14 +1,16 @@
 //! The document of a report, JSON or HTML with that inside → the compared parts of it.
 //!
-//! The document is untrusted. A malformed part is lost alone and counted, text is made display-safe, and only another
-//! format version is refused as a whole. It is parsed row by row, so that the document of a host with thousands of
-//! disks is never completely in memory.
+//! The document is untrusted. A malformed part is lost alone and counted, text is made
+//! display-safe, and only another format version is refused as a whole. It is parsed row by row, so
+//! that the document of a host with thousands of disks is never completely in memory.
 
 use std::fmt;
 use std::io::{BufReader, Read};
 
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::Value as Json;
 
 use super::kept::{Kept, KeptLog, KeptProbe, KeptRow};
@@ -52,7 +54,9 @@ impl Kept {
         let mut reading = PartialReport::default();
         let inside = ReportReader::new(BufReader::new(document));
         let mut json = serde_json::Deserializer::from_reader(BufReader::new(inside));
-        let read = json.deserialize_map(ReportVisitor(&mut reading)).and_then(|()| json.end());
+        let read = json
+            .deserialize_map(ReportVisitor(&mut reading))
+            .and_then(|()| json.end());
         match (reading.format, read) {
             (Some(format), _)
                 if !(u64::from(OLDEST_SCHEMA)..=u64::from(SCHEMA_VERSION)).contains(&format) =>
@@ -60,9 +64,13 @@ impl Kept {
                 Err(Unusable::Format(format))
             }
             (_, Ok(())) if reading.is_recommendation => Err(Unusable::Recommendation),
-            (_, Err(error)) if error.is_io() => Err(Unusable::Unreadable(error_words(&error.into()))),
+            (_, Err(error)) if error.is_io() => {
+                Err(Unusable::Unreadable(error_words(&error.into())))
+            }
             (_, Err(error)) => Err(Unusable::NoReport(error.to_string())),
-            (None, Ok(())) => Err(Unusable::NoReport("it does not say which format it has".to_owned())),
+            (None, Ok(())) => Err(Unusable::NoReport(
+                "it does not say which format it has".to_owned(),
+            )),
             (Some(_), Ok(())) => Ok(reading.kept),
         }
     }
@@ -76,7 +84,8 @@ struct PartialReport {
     is_recommendation: bool,
 }
 
-/// The whole document. What stands before a mistake in its syntax is read, because it may say which format it has.
+/// The whole document. What stands before a mistake in its syntax is read, because it may say which
+/// format it has.
 struct ReportVisitor<'r>(&'r mut PartialReport);
 
 impl<'de> Visitor<'de> for ReportVisitor<'_> {
@@ -87,7 +96,11 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let PartialReport { kept, format, is_recommendation } = self.0;
+        let PartialReport {
+            kept,
+            format,
+            is_recommendation,
+        } = self.0;
         while let Some(name) = map.next_key::<String>()? {
             match name.as_str() {
                 "schema" => {
@@ -99,11 +112,17 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
                     map.next_value::<IgnoredAny>()?;
                 }
                 "when" => take(kept, map.next_value()?, |kept, when| kept.made.when = when),
-                "asked" => take(kept, map.next_value()?, |kept, asked| kept.made.asked = Some(asked)),
+                "asked" => take(kept, map.next_value()?, |kept, asked| {
+                    kept.made.asked = Some(asked);
+                }),
                 "tool" => {
-                    take(kept, map.next_value()?, |kept, tool: ToolEntry| kept.made.walwise = tool.version);
+                    take(kept, map.next_value()?, |kept, tool: ToolEntry| {
+                        kept.made.walwise = tool.version;
+                    });
                 }
-                "pack" => take(kept, map.next_value()?, |kept, pack: PackEntry| kept.made.pack = pack.sha256),
+                "pack" => take(kept, map.next_value()?, |kept, pack: PackEntry| {
+                    kept.made.pack = pack.sha256;
+                }),
                 "host" => take(kept, map.next_value()?, host),
                 "targets" => map.next_value_seed(ListVisitor(kept, target))?,
                 "stacks" => map.next_value_seed(ListVisitor(kept, stack))?,
@@ -119,7 +138,8 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
     }
 }
 
-/// A list of the document, of which each row is kept or costs itself; anything else in its place is one mistake.
+/// A list of the document, of which each row is kept or costs itself; anything else in its place is
+/// one mistake.
 struct ListVisitor<'k, T>(&'k mut Kept, fn(&mut Kept, T));
 
 impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for ListVisitor<'_, T> {
@@ -158,7 +178,14 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
         IgnoredAny.visit_map(map).map(|_| ())
     }
 
-    no_list!(visit_bool(bool), visit_i64(i64), visit_u64(u64), visit_f64(f64), visit_str(&str), visit_unit());
+    no_list!(
+        visit_bool(bool),
+        visit_i64(i64),
+        visit_u64(u64),
+        visit_f64(f64),
+        visit_str(&str),
+        visit_unit()
+    );
 }
 
 /// Keeps a part of the shape that it should have, and counts one of another.
@@ -196,7 +223,11 @@ impl TryFrom<Subject> for TargetSubject {
     type Error = &'static str;
 
     fn try_from(subject: Subject) -> Result<Self, Self::Error> {
-        if subject.scope() == Scope::Target { Ok(Self(subject)) } else { Err("no target") }
+        if subject.scope() == Scope::Target {
+            Ok(Self(subject))
+        } else {
+            Err("no target")
+        }
     }
 }
 
@@ -220,7 +251,16 @@ struct HostEntry {
     live: bool,
 }
 
-fn host(kept: &mut Kept, HostEntry { name, os, kernel, privileged, live }: HostEntry) {
+fn host(
+    kept: &mut Kept,
+    HostEntry {
+        name,
+        os,
+        kernel,
+        privileged,
+        live,
+    }: HostEntry,
+) {
     let made = &mut kept.made;
     (made.host, made.os, made.kernel) = (name, os, kernel);
     (made.privileged, made.live) = (privileged.as_bool(), live);
@@ -233,7 +273,14 @@ struct TargetRow {
     subjects: Vec<Subject>,
 }
 
-fn target(kept: &mut Kept, TargetRow { target, title, subjects }: TargetRow) {
+fn target(
+    kept: &mut Kept,
+    TargetRow {
+        target,
+        title,
+        subjects,
+    }: TargetRow,
+) {
     let target = kept.targets.entry(target.0).or_default();
     (target.title, target.subjects) = (title, subjects);
 }
@@ -289,13 +336,29 @@ enum OutcomeTag {
     DoesNotApply,
 }
 
-fn finding(kept: &mut Kept, FindingRow { rule, subject, outcome, level, title }: FindingRow) {
+fn finding(
+    kept: &mut Kept,
+    FindingRow {
+        rule,
+        subject,
+        outcome,
+        level,
+        title,
+    }: FindingRow,
+) {
     let applies = match outcome {
         OutcomeTag::Applies => true,
         OutcomeTag::Undecided => false,
         OutcomeTag::DoesNotApply => return,
     };
-    kept.findings.insert((rule, subject), KeptFinding { applies, level, title });
+    kept.findings.insert(
+        (rule, subject),
+        KeptFinding {
+            applies,
+            level,
+            title,
+        },
+    );
 }
 
 #[derive(Deserialize)]
@@ -313,20 +376,32 @@ enum ReadingTag {
     Unknown { why: Why },
 }
 
-fn fact(kept: &mut Kept, FactEntry { subject, fact, reading }: FactEntry) {
+fn fact(
+    kept: &mut Kept,
+    FactEntry {
+        subject,
+        fact,
+        reading,
+    }: FactEntry,
+) {
     let Some(info) = catalog::find(&fact) else {
         kept.foreign += 1;
         return;
     };
     let state = match ReadingTag::deserialize(reading) {
-        Ok(ReadingTag::Known { value }) => KeptFact::Known { value: Shown::from_value(info, &value) },
+        Ok(ReadingTag::Known { value }) => KeptFact::Known {
+            value: Shown::from_value(info, &value),
+        },
         Ok(ReadingTag::Unknown { why }) => KeptFact::Unknown { why },
         Err(_) => {
             kept.unreadable += 1;
             return;
         }
     };
-    kept.facts.entry(subject).or_default().insert(info.name, state);
+    kept.facts
+        .entry(subject)
+        .or_default()
+        .insert(info.name, state);
 }
 
 #[derive(Deserialize)]
@@ -359,7 +434,8 @@ const OF_SCHEMA_3: &str = "fsync-pace";
 
 impl CaveatEntry {
     fn spoils_comparison(&self) -> bool {
-        // The effect of a caveat that another version of walwise knows and this one does not is unknown.
+        // The effect of a caveat that another version of walwise knows and this one does not is
+        // unknown.
         let id = self.id.as_str().and_then(CaveatId::from_word);
         let is_known = id.is_some() || self.id == OF_SCHEMA_3;
         self.refuses_advice.as_bool().unwrap_or(true)
@@ -389,22 +465,48 @@ impl MethodRow {
     /// The paced commits; `None` where none were made.
     fn paced(&self) -> Option<(Estimate, &[f64])> {
         let of_schema_3 = || Some((interval(&self.paced_us, ALPHA)?, self.paced_us.as_slice()));
-        self.paced.as_ref().map(|paced| (paced.median_us, paced.rounds_us.as_slice())).or_else(of_schema_3)
+        self.paced
+            .as_ref()
+            .map(|paced| (paced.median_us, paced.rounds_us.as_slice()))
+            .or_else(of_schema_3)
     }
 }
 
-fn probe(kept: &mut Kept, ProbeRow { target, measurement }: ProbeRow) {
-    let MeasurementEntry { when, directory, caveats, log, methods } = measurement;
+fn probe(
+    kept: &mut Kept,
+    ProbeRow {
+        target,
+        measurement,
+    }: ProbeRow,
+) {
+    let MeasurementEntry {
+        when,
+        directory,
+        caveats,
+        log,
+        methods,
+    } = measurement;
     let against = caveats.iter().filter(|caveat| caveat.spoils_comparison());
-    let Some(doubts) = against.map(|caveat| caveat.says.as_str().map(str::to_owned)).collect() else {
+    let Some(doubts) = against
+        .map(|caveat| caveat.says.as_str().map(str::to_owned))
+        .collect()
+    else {
         kept.unreadable += 1;
         return;
     };
-    let mut probe = KeptProbe { when, directory, doubts, log: KeptLog::new(&log), ..KeptProbe::default() };
+    let mut probe = KeptProbe {
+        when,
+        directory,
+        doubts,
+        log: KeptLog::new(&log),
+        ..KeptProbe::default()
+    };
     for json in methods {
         take(kept, json, |kept, row: MethodRow| {
             // Back-to-back commits are not compared: a server does not commit like that.
-            let Some((median, rounds)) = row.paced() else { return };
+            let Some((median, rounds)) = row.paced() else {
+                return;
+            };
             match KeptRow::new(row.as_server, median, rounds) {
                 Some(kept) => drop(probe.rows.insert((row.method, row.pages), kept)),
                 None => kept.unreadable += 1,
@@ -439,7 +541,14 @@ mod tests {
         for (id, doubts) in [("competing-io", 1), ("o-direct", 0), ("made-up", 1)] {
             let document = document.replace("\"competing-io\"", &format!("\"{id}\""));
             let kept = Kept::parse(document.as_bytes()).unwrap();
-            assert_eq!(kept.probes.values().map(|probe| probe.doubts.len()).sum::<usize>(), doubts, "{id}");
+            assert_eq!(
+                kept.probes
+                    .values()
+                    .map(|probe| probe.doubts.len())
+                    .sum::<usize>(),
+                doubts,
+                "{id}"
+            );
         }
     }
 
@@ -464,7 +573,9 @@ mod tests {
             assert!(matches!(refused, Err(Unusable::NoReport(_))), "{refused:?}");
         }
         let broken = b"{\"schema\": 3, ".chain(FailingReader);
-        assert!(matches!(Kept::parse(broken), Err(Unusable::Unreadable(why)) if why == "nothing came"));
+        assert!(
+            matches!(Kept::parse(broken), Err(Unusable::Unreadable(why)) if why == "nothing came")
+        );
     }
 
     /// A file whose reading fails.

@@ -1,5 +1,5 @@
-//! Properties of a difference, and typical cases: disks with other names, a file system mounted elsewhere, a price that
-//! moved.
+//! Properties of a difference, and typical cases: disks with other names, a file system mounted
+//! elsewhere, a price that moved.
 
 use proptest::prelude::*;
 
@@ -12,16 +12,25 @@ use walwise_measure::measure::{Estimate, Method, Moved};
 use walwise_model::facts::Why;
 
 fn text(value: &str) -> KeptFact {
-    KeptFact::Known { value: Shown::Text(value.to_owned()) }
+    KeptFact::Known {
+        value: Shown::Text(value.to_owned()),
+    }
 }
 
 fn words(value: &str) -> KeptFact {
-    KeptFact::Known { value: Shown::Words(value.split(',').map(str::to_owned).collect()) }
+    KeptFact::Known {
+        value: Shown::Words(value.split(',').map(str::to_owned).collect()),
+    }
 }
 
 fn put(kept: &mut Kept, subject: &Subject, fact: &str, state: KeptFact) {
-    let name = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}")).name;
-    kept.facts.entry(subject.clone()).or_default().insert(name, state);
+    let name = catalog::find(fact)
+        .unwrap_or_else(|| panic!("no fact {fact}"))
+        .name;
+    kept.facts
+        .entry(subject.clone())
+        .or_default()
+        .insert(name, state);
 }
 
 fn state() -> impl Strategy<Value = KeptFact> {
@@ -48,12 +57,21 @@ fn subject() -> impl Strategy<Value = Subject> {
     ])
 }
 
-const FACTS: [&str; 6] =
-    ["kernel.release", "device.scheduler", "mount.options", "mount.free", "target.verdict", "device.kind"];
+const FACTS: [&str; 6] = [
+    "kernel.release",
+    "device.scheduler",
+    "mount.options",
+    "mount.free",
+    "target.verdict",
+    "device.kind",
+];
 
 /// Arbitrary reports; on request with devices and targets that can be recognised again.
 fn kept(renames: bool) -> impl Strategy<Value = Kept> {
-    let names: Vec<&str> = FACTS.into_iter().chain(renames.then_some("device.serial")).collect();
+    let names: Vec<&str> = FACTS
+        .into_iter()
+        .chain(renames.then_some("device.serial"))
+        .collect();
     let facts = prop::collection::vec((subject(), prop::sample::select(names), state()), 0..30);
     let rules = prop::sample::subsequence(vec!["a.one", "b.two", "c.three"], 0..=3);
     let level = prop::sample::select(Level::ALL.to_vec());
@@ -61,25 +79,41 @@ fn kept(renames: bool) -> impl Strategy<Value = Kept> {
     let findings = prop::collection::vec((rule, subject(), any::<bool>(), level), 0..20);
     let path = || prop::sample::select(vec!["/srv/pg", "/data/pg", "/srv", "/dev/sdb", "/dev/sda"]);
     let device = prop::sample::select(vec!["sda", "sda1", "sdb", "nvme0n1p1"]);
-    let target =
-        (path().prop_map(Subject::target), path().prop_map(Subject::mount), device.prop_map(Subject::device));
+    let target = (
+        path().prop_map(Subject::target),
+        path().prop_map(Subject::mount),
+        device.prop_map(Subject::device),
+    );
     let targets = prop::collection::vec(target, 0..if renames { 4 } else { 1 });
-    (facts, rules, findings, targets, any::<bool>()).prop_map(|(facts, rules, findings, targets, later)| {
-        let mut kept = Kept { rules: rules.into_iter().map(str::to_owned).collect(), ..Kept::default() };
-        kept.made.walwise = if later { "2" } else { "1" }.to_owned();
-        for (subject, fact, state) in facts {
-            put(&mut kept, &subject, fact, state);
-        }
-        for (rule, subject, applies, level) in findings {
-            let finding = KeptFinding { applies, level, title: rule.to_owned() };
-            kept.findings.insert((rule.to_owned(), subject), finding);
-        }
-        for (target, mount, device) in targets {
-            let place = KeptTarget { mount: Some(mount), device: Some(device), ..KeptTarget::default() };
-            kept.targets.insert(target, place);
-        }
-        kept
-    })
+    (facts, rules, findings, targets, any::<bool>()).prop_map(
+        |(facts, rules, findings, targets, later)| {
+            let mut kept = Kept {
+                rules: rules.into_iter().map(str::to_owned).collect(),
+                ..Kept::default()
+            };
+            kept.made.walwise = if later { "2" } else { "1" }.to_owned();
+            for (subject, fact, state) in facts {
+                put(&mut kept, &subject, fact, state);
+            }
+            for (rule, subject, applies, level) in findings {
+                let finding = KeptFinding {
+                    applies,
+                    level,
+                    title: rule.to_owned(),
+                };
+                kept.findings.insert((rule.to_owned(), subject), finding);
+            }
+            for (target, mount, device) in targets {
+                let place = KeptTarget {
+                    mount: Some(mount),
+                    device: Some(device),
+                    ..KeptTarget::default()
+                };
+                kept.targets.insert(target, place);
+            }
+            kept
+        },
+    )
 }
 
 fn mirrored(class: Class) -> Class {
@@ -119,7 +153,8 @@ proptest! {
         }
     }
 
-    /// A renamed subject gets an existing name, no two get the same, and no finding of either report is lost.
+    /// A renamed subject gets an existing name, no two get the same, and no finding of either
+    /// report is lost.
     #[test]
     fn every_finding_lands_in_one_class(before in kept(true), now in kept(true)) {
         let names = Names::between(&before, &now);
@@ -149,10 +184,15 @@ fn a_report_is_like_itself() {
     }
 }
 
-/// Every pair of an earlier and a present state of a finding, with and without its rule and subject.
+/// Every pair of an earlier and a present state of a finding, with and without its rule and
+/// subject.
 #[test]
 fn the_classes_are_those_of_the_table() {
-    let finding = |applies, level| KeptFinding { applies, level, title: String::new() };
+    let finding = |applies, level| KeptFinding {
+        applies,
+        level,
+        title: String::new(),
+    };
     let applies = Some(finding(true, Level::Warning));
     let graver = Some(finding(true, Level::Critical));
     let open = Some(finding(false, Level::Warning));
@@ -171,7 +211,11 @@ fn the_classes_are_those_of_the_table() {
     for (before, now, expected) in table {
         let came_to = |lacked, lacks| class(before.as_ref(), now.as_ref(), || lacked, || lacks);
         assert_eq!(came_to(false, false), expected);
-        let there = if before.is_none() { Class::Appeared } else { expected };
+        let there = if before.is_none() {
+            Class::Appeared
+        } else {
+            expected
+        };
         assert_eq!(came_to(true, false), there);
         let here = if now.is_none() { Class::Gone } else { expected };
         assert_eq!(came_to(false, true), here);
@@ -185,8 +229,18 @@ fn disk(kept: &mut Kept, name: &str, serial: &str, scheduler: &str) {
     put(kept, &disk, "device.scheduler", text(scheduler));
     put(kept, &disk, "device.path", text(&format!("/dev/{name}")));
     put(kept, &part, "device.kind", text("partition"));
-    put(kept, &part, "device.size", text(&format!("1 TiB of {serial}")));
-    put(kept, &part, "device.used_by", words(&format!("member of md{serial}")));
+    put(
+        kept,
+        &part,
+        "device.size",
+        text(&format!("1 TiB of {serial}")),
+    );
+    put(
+        kept,
+        &part,
+        "device.used_by",
+        words(&format!("member of md{serial}")),
+    );
 }
 
 #[test]
@@ -197,14 +251,31 @@ fn disks_that_changed_places_are_the_same_disks() {
     disk(&mut now, "sdb", "1", "none");
     disk(&mut now, "sda", "2", "bfq");
     for (kept, name) in [(&mut before, "sda1"), (&mut now, "sdb1")] {
-        put(kept, &Subject::mount("/srv"), "mount.source", text(&format!("/dev/{name}")));
-        put(kept, &Subject::boot("/srv"), "boot.source", text("/dev/sda1"));
+        put(
+            kept,
+            &Subject::mount("/srv"),
+            "mount.source",
+            text(&format!("/dev/{name}")),
+        );
+        put(
+            kept,
+            &Subject::boot("/srv"),
+            "boot.source",
+            text("/dev/sda1"),
+        );
     }
     let found = difference(&before, &now);
-    let renamed: Vec<String> =
-        found.renamed.iter().map(|pair| format!("{} {}", pair.before.name(), pair.now.name())).collect();
+    let renamed: Vec<String> = found
+        .renamed
+        .iter()
+        .map(|pair| format!("{} {}", pair.before.name(), pair.now.name()))
+        .collect();
     assert_eq!(renamed, ["sda sdb", "sda1 sdb1", "sdb sda", "sdb1 sda1"]);
-    let changed: Vec<_> = found.facts.iter().map(|change| (change.subject.name(), change.fact)).collect();
+    let changed: Vec<_> = found
+        .facts
+        .iter()
+        .map(|change| (change.subject.name(), change.fact))
+        .collect();
     // The text of fstab is a person's, whatever its disk is called now.
     assert_eq!(changed, [("sda", "device.scheduler")]);
     assert!(found.gone.is_empty() && found.appeared.is_empty());
@@ -217,7 +288,13 @@ fn a_name_that_another_disk_took_is_a_former_one() {
     disk(&mut before, "sdb", "2", "none");
     disk(&mut now, "sda", "2", "none");
     let found = difference(&before, &now);
-    assert_eq!(found.gone, [Subject::device("former sda"), Subject::device("former sda1")]);
+    assert_eq!(
+        found.gone,
+        [
+            Subject::device("former sda"),
+            Subject::device("former sda1")
+        ]
+    );
     assert!(found.facts.is_empty(), "{:?}", found.facts);
     let pairs: Vec<&str> = found.renamed.iter().map(|pair| pair.now.name()).collect();
     assert_eq!(pairs, ["sda", "sda1"]);
@@ -246,22 +323,38 @@ fn a_target_that_moved_is_found_and_one_that_is_gone_is_said() {
     };
     let before = report("/srv/pg", "/srv");
     let mounted_elsewhere = difference(&before, &report("/data/pg", "/data"));
-    let pairs: Vec<String> = mounted_elsewhere.renamed.iter().map(|pair| pair.now.to_string()).collect();
+    let pairs: Vec<String> = mounted_elsewhere
+        .renamed
+        .iter()
+        .map(|pair| pair.now.to_string())
+        .collect();
     assert_eq!(pairs, ["mount /data", "target /data/pg"]);
     assert!(mounted_elsewhere.gone.is_empty());
     let other_directory = difference(&before, &report("/srv/pg16", "/srv"));
     assert_eq!(other_directory.renamed.len(), 1, "{other_directory:?}");
     let mut elsewhere = report("/data/pg", "/data");
-    elsewhere.targets.values_mut().for_each(|target| target.device = Some(Subject::device("sdb1")));
+    elsewhere
+        .targets
+        .values_mut()
+        .for_each(|target| target.device = Some(Subject::device("sdb1")));
     let gone = difference(&before, &elsewhere);
-    assert_eq!(gone.gone, [Subject::mount("/srv"), Subject::target("/srv/pg")]);
-    assert_eq!(gone.appeared, [Subject::mount("/data"), Subject::target("/data/pg")]);
+    assert_eq!(
+        gone.gone,
+        [Subject::mount("/srv"), Subject::target("/srv/pg")]
+    );
+    assert_eq!(
+        gone.appeared,
+        [Subject::mount("/data"), Subject::target("/data/pg")]
+    );
     // Who asked for another directory did not lose the first.
     let (mut one, mut other) = (before, report("/srv/pg16", "/srv"));
     one.made.asked = Some("/srv/pg".to_owned());
     other.made.asked = Some("/srv/pg16".to_owned());
     let asked = difference(&one, &other);
-    assert!(asked.gone.is_empty() && asked.renamed.is_empty(), "{asked:?}");
+    assert!(
+        asked.gone.is_empty() && asked.renamed.is_empty(),
+        "{asked:?}"
+    );
     assert_eq!(asked.remarks.len(), 1);
     // The same in other words is the same.
     let mut again = one.clone();
@@ -270,22 +363,41 @@ fn a_target_that_moved_is_found_and_one_that_is_gone_is_said() {
 }
 
 fn measured(kept: &mut Kept, target: &Subject, median: f64) {
-    let rounds_us: Vec<f64> = (0..40).map(|i| median * (1.0 + 0.01 * f64::from(i % 3))).collect();
+    let rounds_us: Vec<f64> = (0..40)
+        .map(|i| median * (1.0 + 0.01 * f64::from(i % 3)))
+        .collect();
     let row = KeptRow {
         as_server: true,
-        median_us: Estimate { value: median, low: median, high: median },
+        median_us: Estimate {
+            value: median,
+            low: median,
+            high: median,
+        },
         rounds_us,
     };
     let rows = [Method::Fdatasync, Method::Fsync].map(|method| ((method, 1), row.clone()));
-    kept.probes.insert(target.clone(), KeptProbe { rows: rows.into(), ..KeptProbe::default() });
+    kept.probes.insert(
+        target.clone(),
+        KeptProbe {
+            rows: rows.into(),
+            ..KeptProbe::default()
+        },
+    );
 }
 
 #[test]
 fn a_price_that_moved_has_the_changed_facts_beneath_it_as_likely_causes() {
-    let (target, disk, beside) = (Subject::target("/srv"), Subject::device("sda"), Subject::device("sdb"));
+    let (target, disk, beside) = (
+        Subject::target("/srv"),
+        Subject::device("sda"),
+        Subject::device("sdb"),
+    );
     let report = |median, scheduler: &str, verdict: &str| {
         let mut kept = Kept::default();
-        let concerned = KeptTarget { subjects: vec![target.clone(), disk.clone()], ..KeptTarget::default() };
+        let concerned = KeptTarget {
+            subjects: vec![target.clone(), disk.clone()],
+            ..KeptTarget::default()
+        };
         kept.targets.insert(target.clone(), concerned);
         put(&mut kept, &disk, "device.scheduler", text(scheduler));
         put(&mut kept, &beside, "device.scheduler", text(scheduler));
@@ -296,18 +408,33 @@ fn a_price_that_moved_has_the_changed_facts_beneath_it_as_likely_causes() {
         kept
     };
     let before = report(100.0, "none", "6.1");
-    for (median, moved, causes) in
-        [(100.0, Moved::Not, 0), (103.0, Moved::Not, 0), (200.0, Moved::Slower, 2), (50.0, Moved::Faster, 2)]
-    {
+    for (median, moved, causes) in [
+        (100.0, Moved::Not, 0),
+        (103.0, Moved::Not, 0),
+        (200.0, Moved::Slower, 2),
+        (50.0, Moved::Faster, 2),
+    ] {
         let found = difference(&before, &report(median, "bfq", "6.12"));
         let probe = &found.probes[0];
-        assert_eq!((probe.moved(), probe.likely_causes.len()), (Some(moved), causes), "{probe:?}");
-        assert!(probe.likely_causes.iter().all(|cause| cause.subject != beside));
+        assert_eq!(
+            (probe.moved(), probe.likely_causes.len()),
+            (Some(moved), causes),
+            "{probe:?}"
+        );
+        assert!(
+            probe
+                .likely_causes
+                .iter()
+                .all(|cause| cause.subject != beside)
+        );
     }
     let unexplained = difference(&before, &report(200.0, "none", "6.1"));
     assert!(unexplained.probes[0].likely_causes.is_empty() && unexplained.has_lasting());
     let mut doubted = report(200.0, "bfq", "6.1");
-    doubted.probes.values_mut().for_each(|probe| probe.doubts = vec!["somebody else wrote".to_owned()]);
+    doubted
+        .probes
+        .values_mut()
+        .for_each(|probe| probe.doubts = vec!["somebody else wrote".to_owned()]);
     assert_eq!(difference(&before, &doubted).probes[0].moved(), None);
 }
 
@@ -321,11 +448,18 @@ fn what_only_one_version_reads_is_no_change() {
     assert_eq!(difference(&before, &now).facts.len(), 1);
     now.made.walwise = "later".to_owned();
     let later = difference(&before, &now);
-    assert!(later.facts.is_empty() && later.remarks.len() == 1, "{later:?}");
+    assert!(
+        later.facts.is_empty() && later.remarks.len() == 1,
+        "{later:?}"
+    );
     now.made.walwise = before.made.walwise.clone();
     assert!(difference(&before, &now).remarks.is_empty());
     now.made.pack = "other".to_owned();
-    assert_eq!(difference(&before, &now).remarks.len(), 1, "rules of the same names that judge otherwise");
+    assert_eq!(
+        difference(&before, &now).remarks.len(),
+        1,
+        "rules of the same names that judge otherwise"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! HTML that is being written, in which nothing from the machine becomes markup: elements and attributes are words of this
-//! program, and everything else passes through [`Markup::text`] or [`Tag::with`].
+//! HTML that is being written, in which nothing from the machine becomes markup: elements and
+//! attributes are words of this program, and everything else passes through [`Markup::text`] or
+//! [`Tag::with`].
 
 use crate::telling::flush::UNBROKEN;
 use crate::telling::{Fragment, Phrase};
@@ -18,15 +19,21 @@ pub struct Tag {
 }
 
 /// Elements within a line, behind which no line ends.
-const INLINE: [&str; 13] =
-    ["a", "b", "bdi", "code", "h2", "h3", "span", "strong", "td", "th", "text", "title", "dt"];
+const INLINE: [&str; 13] = [
+    "a", "b", "bdi", "code", "h2", "h3", "span", "strong", "td", "th", "text", "title", "dt",
+];
 
-/// Elements that end where the next one of their kind begins, or what they stand in ends (HTML, "Optional tags").
+/// Elements that end where the next one of their kind begins, or what they stand in ends (HTML,
+/// "Optional tags").
 const WITHOUT_END: [&str; 3] = ["td", "th", "tr"];
 
 /// An element of this name.
 pub fn tag(name: &'static str) -> Tag {
-    Tag { name, attributes: String::new(), inner: Markup::default() }
+    Tag {
+        name,
+        attributes: String::new(),
+        inner: Markup::default(),
+    }
 }
 
 impl Markup {
@@ -41,24 +48,32 @@ impl Markup {
         Self(markup.to_owned())
     }
 
-    /// Data for programs, in an element that browsers do not run. It is JSON, in which `<` stands in texts alone, and there
-    /// it may be written as an escape. No text has a line break, so the indentation of lines says nothing and stays away.
+    /// Data for programs, in an element that browsers do not run. It is JSON, in which `<` stands
+    /// in texts alone, and there it may be written as an escape. No text has a line break, so the
+    /// indentation of lines says nothing and stays away.
     pub fn data(json: &str) -> Self {
-        let lines = json.lines().flat_map(|line| [line.trim_start_matches(' '), "\n"]);
+        let lines = json
+            .lines()
+            .flat_map(|line| [line.trim_start_matches(' '), "\n"]);
         Self(lines.collect::<String>().replace('<', "\\u003c"))
     }
 
     /// A sentence with its names marked.
     pub fn phrase(phrase: &Phrase) -> Self {
-        phrase.fragments().iter().fold(Self::default(), |all, fragment| match fragment {
-            Fragment::Plain(words) => all.and(Self::text(words)),
-            Fragment::Code(name) if name.is_empty() => all,
-            Fragment::Code(name) => all.and(tag("code").text(name)),
-            Fragment::Command(command) => all.and(tag("code").text(command)),
-            Fragment::Strong(words) => all.and(tag("strong").text(words)),
-            Fragment::Verdict(words) => all.and(tag("strong").text(&words.to_uppercase())),
-            Fragment::Further(heading) => all.and(Self::text(&format!("see “{heading}” below"))),
-        })
+        phrase
+            .fragments()
+            .iter()
+            .fold(Self::default(), |all, fragment| match fragment {
+                Fragment::Plain(words) => all.and(Self::text(words)),
+                Fragment::Code(name) if name.is_empty() => all,
+                Fragment::Code(name) => all.and(tag("code").text(name)),
+                Fragment::Command(command) => all.and(tag("code").text(command)),
+                Fragment::Strong(words) => all.and(tag("strong").text(words)),
+                Fragment::Verdict(words) => all.and(tag("strong").text(&words.to_uppercase())),
+                Fragment::Further(heading) => {
+                    all.and(Self::text(&format!("see “{heading}” below")))
+                }
+            })
     }
 
     /// The same with more behind it.
@@ -101,8 +116,9 @@ impl Tag {
         self.add(Markup::text(words))
     }
 
-    /// The same with words that are drawn in a picture. They stand as character data: browsers draw it, and browsers without
-    /// pictures pass over it. Nothing is escaped there, so a sign of markup becomes its like.
+    /// The same with words that are drawn in a picture. They stand as character data: browsers draw
+    /// it, and browsers without pictures pass over it. Nothing is escaped there, so a sign of
+    /// markup becomes its like.
     #[must_use]
     pub fn drawn(self, words: &str) -> Self {
         let like = |c| match c {
@@ -112,13 +128,17 @@ impl Tag {
             c => c,
         };
         let words = comment::inline(words).chars().map(like).collect();
-        self.add(Markup::fixed("<![CDATA[")).add(Markup(words)).add(Markup::fixed("]]>"))
+        self.add(Markup::fixed("<![CDATA["))
+            .add(Markup(words))
+            .add(Markup::fixed("]]>"))
     }
 
     /// The same with lines in it, which end where they end.
     #[must_use]
     pub fn text_lines(self, lines: &str) -> Self {
-        let lines = lines.lines().map(|line| Markup::text(line).and(Markup::fixed("\n")));
+        let lines = lines
+            .lines()
+            .map(|line| Markup::text(line).and(Markup::fixed("\n")));
         self.adding(lines)
     }
 
@@ -137,7 +157,13 @@ impl Tag {
 }
 
 impl From<Tag> for Markup {
-    fn from(Tag { name, attributes, inner }: Tag) -> Self {
+    fn from(
+        Tag {
+            name,
+            attributes,
+            inner,
+        }: Tag,
+    ) -> Self {
         let end = if INLINE.contains(&name) { "" } else { "\n" };
         let inner = inner.0;
         if WITHOUT_END.contains(&name) {
@@ -152,7 +178,9 @@ fn escape(out: &mut String, words: &str) {
         if at > 0 {
             out.push_str("&#160;");
         }
-        comment::inline(piece).chars().for_each(|c| push_escaped(out, c));
+        comment::inline(piece)
+            .chars()
+            .for_each(|c| push_escaped(out, c));
     }
 }
 

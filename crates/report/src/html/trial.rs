@@ -1,5 +1,5 @@
-//! A trial as one document of the same house: what it answers first, then a picture and the figures of each load, the bare extent,
-//! what a reader has to know; and the record inside, as data.
+//! A trial as one document of the same house: what it answers first, then a picture and the figures
+//! of each load, the bare extent, what a reader has to know; and the record inside, as data.
 
 use super::chart::forest;
 use super::markup::{Markup, tag};
@@ -17,33 +17,63 @@ pub fn render(record: &TrialRecord) -> String {
             .text(&format!(": {}", part.sentence))
     });
     let head = told.head.iter().map(|line| tag("p").text(line));
-    let glance =
-        tag("section").with("id", "glance").add(tag("h2").text("At a glance")).adding(answers).adding(head);
-    let (deciding, others): (Vec<_>, Vec<_>) =
-        told.loads.iter().enumerate().partition(|(_, part)| part.decides);
+    let glance = tag("section")
+        .with("id", "glance")
+        .add(tag("h2").text("At a glance"))
+        .adding(answers)
+        .adding(head);
+    let (deciding, others): (Vec<_>, Vec<_>) = told
+        .loads
+        .iter()
+        .enumerate()
+        .partition(|(_, part)| part.decides);
     let of = |(at, part): &(usize, &TableOfLoad)| load(record, part, results.get(*at), *at + 1);
-    let floor = forest::strip(record, told.loads.len() + 1)
-        .map(|strip| tag("section").with("id", "floor").add(tag("h2").text("The bare extent")).add(strip));
+    let floor = forest::strip(record, told.loads.len() + 1).map(|strip| {
+        tag("section")
+            .with("id", "floor")
+            .add(tag("h2").text("The bare extent"))
+            .add(strip)
+    });
     let notes = section::list(told.notes.iter().map(|note| Markup::text(note)));
-    let notes = tag("section").with("id", "notes").add(tag("h2").text("Notes")).add(notes);
+    let notes = tag("section")
+        .with("id", "notes")
+        .add(tag("h2").text("Notes"))
+        .add(notes);
     let body = Markup::from(glance)
         .and(Markup::all(deciding.iter().map(of)))
         .and(Markup::all(others.iter().map(of)))
         .and(Markup::all(floor))
         .and(notes);
     let title = format!("Trial of file systems in {}", record.directory);
-    page(&title, body, "walwise check --trial FILE", &json::pretty(record))
+    page(
+        &title,
+        body,
+        "walwise check --trial FILE",
+        &json::pretty(record),
+    )
 }
 
 /// A load: open where it decides, in a fold otherwise.
-fn load(record: &TrialRecord, part: &TableOfLoad, result: Option<&LoadResult>, place: usize) -> Markup {
+fn load(
+    record: &TrialRecord,
+    part: &TableOfLoad,
+    result: Option<&LoadResult>,
+    place: usize,
+) -> Markup {
     let chart = result.map(|result| forest::forest(record, result, place));
-    let inner = Markup::from(tag("p").text(&part.sentence)).and(Markup::all(chart)).and(table(part));
-    let heading = tag("h2").with("id", &format!("load-{place}")).text(&part.title);
+    let inner = Markup::from(tag("p").text(&part.sentence))
+        .and(Markup::all(chart))
+        .and(table(part));
+    let heading = tag("h2")
+        .with("id", &format!("load-{place}"))
+        .text(&part.title);
     if part.decides {
         return Markup::from(heading).and(inner);
     }
-    tag("details").add(tag("summary").add(heading)).add(inner).into()
+    tag("details")
+        .add(tag("summary").add(heading))
+        .add(inner)
+        .into()
 }
 
 /// The figures; nothing where nothing could be compared.
@@ -102,12 +132,18 @@ mod tests {
         }
         assert!(!page.contains("<script>") && page.contains("default-src 'none'"));
         let values = |attribute: &str| -> Vec<&str> {
-            page.split(attribute).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+            page.split(attribute)
+                .skip(1)
+                .filter_map(|rest| rest.split('"').next())
+                .collect()
         };
         let ids = values(" id=\"");
         let places: BTreeSet<&str> = ids.iter().copied().collect();
         assert_eq!(places.len(), ids.len(), "{ids:?}");
-        for named in values(" aria-labelledby=\"").into_iter().chain(values(" aria-describedby=\"")) {
+        for named in values(" aria-labelledby=\"")
+            .into_iter()
+            .chain(values(" aria-describedby=\""))
+        {
             assert!(places.contains(named), "{named}");
         }
         let mut json = String::new();
@@ -119,7 +155,12 @@ mod tests {
     fn nothing_in_a_record_is_markup_and_an_empty_one_is_a_page() {
         let tags = |page: &str| page.matches('<').count();
         let clean = tags(&render(&example()));
-        for evil in ["</script><svg onload=alert(1)>", "<!--", "\u{202e}\"' onfocus=x ", "&lt;b&gt;"] {
+        for evil in [
+            "</script><svg onload=alert(1)>",
+            "<!--",
+            "\u{202e}\"' onfocus=x ",
+            "&lt;b&gt;",
+        ] {
             let mut record = example();
             record.directory = evil.to_owned();
             record.host_filesystem = evil.to_owned();
@@ -131,7 +172,9 @@ mod tests {
             assert!(!page.contains('\u{202e}'));
         }
         for blocks in [0, 1] {
-            assert!(render(&record(&[(Contender::Ext4, 1.0, None)], blocks)).ends_with("</html>\n"));
+            assert!(
+                render(&record(&[(Contender::Ext4, 1.0, None)], blocks)).ends_with("</html>\n")
+            );
         }
     }
 }

@@ -16,16 +16,39 @@ fn a_database_at_risk() {
 fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_sources() {
     for report in sample::all() {
         let document = render(&report);
-        let steps = report.plans.iter().flat_map(|plan| plan.steps.iter().chain(&plan.options));
+        let steps = report
+            .plans
+            .iter()
+            .flat_map(|plan| plan.steps.iter().chain(&plan.options));
         for step in steps {
-            assert!(document.contains(&text(&step.title)), "{}: {document}", step.title);
-            for command in step.advice.apply.iter().chain(&step.advice.verify).chain(&step.advice.undo) {
-                assert!(document.contains(&format!("\n{command}\n")), "{command}: {document}");
+            assert!(
+                document.contains(&text(&step.title)),
+                "{}: {document}",
+                step.title
+            );
+            for command in step
+                .advice
+                .apply
+                .iter()
+                .chain(&step.advice.verify)
+                .chain(&step.advice.undo)
+            {
+                assert!(
+                    document.contains(&format!("\n{command}\n")),
+                    "{command}: {document}"
+                );
             }
         }
-        for finding in report.findings.iter().filter(|finding| finding.outcome == Outcome::Applies) {
+        for finding in report
+            .findings
+            .iter()
+            .filter(|finding| finding.outcome == Outcome::Applies)
+        {
             let title = text(&finding.title);
-            assert!(!finding.advice.is_empty() || document.contains(&title), "{title}: {document}");
+            assert!(
+                !finding.advice.is_empty() || document.contains(&title),
+                "{title}: {document}"
+            );
             assert!(
                 document.contains(&format!("\n| `{}` | kernel: Documentation", finding.rule)),
                 "{document}"
@@ -43,13 +66,21 @@ fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
     report.verdicts[0].second_fault =
         "md0 (RAID1) lacks 1 of its 2 members: one more failure loses it.".to_owned();
     let document = render(&report);
-    assert!(document.contains("## durable, but degraded: "), "{document}");
+    assert!(
+        document.contains("## durable, but degraded: "),
+        "{document}"
+    );
     assert!(document.contains("one more failure loses it"), "{document}");
     let page = crate::text::render(&report);
-    assert!(page.contains("DURABLE, but degraded: postgresql 15/main"), "{page}");
+    assert!(
+        page.contains("DURABLE, but degraded: postgresql 15/main"),
+        "{page}"
+    );
     assert!(page.contains("one more failure loses it"), "{page}");
     let json = crate::json::render(&report);
-    assert!(json.contains(r#""redundancy": "degraded""#) && json.contains(r#""second_fault": "md0"#));
+    assert!(
+        json.contains(r#""redundancy": "degraded""#) && json.contains(r#""second_fault": "md0"#)
+    );
 }
 
 /// What somebody else chose is shown in one line, wherever it stands.
@@ -60,7 +91,10 @@ fn hostile_names_stay_names() {
     let clean = render(&report).lines().count();
     report.host.name = evil.to_owned();
     report.host.os = evil.to_owned();
-    report.warnings[0] = RunNote::Answers { sentence: evil.to_owned() }.into();
+    report.warnings[0] = RunNote::Answers {
+        sentence: evil.to_owned(),
+    }
+    .into();
     for target in &mut report.targets {
         target.title = evil.to_owned();
     }
@@ -73,7 +107,14 @@ fn hostile_names_stay_names() {
     }
     let document = render(&report);
     assert_eq!(document.lines().count(), clean, "{document}");
-    assert!(!document.lines().any(|line| line.starts_with("# head")), "{document}");
+    assert!(
+        !document.lines().any(|line| line.starts_with("# head")),
+        "{document}"
+    );
     let fences = |text: &str| text.lines().filter(|line| line.starts_with("```")).count();
-    assert_eq!(fences(&document), fences(&render(&sample::at_risk())), "{document}");
+    assert_eq!(
+        fences(&document),
+        fences(&render(&sample::at_risk())),
+        "{document}"
+    );
 }

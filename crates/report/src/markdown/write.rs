@@ -1,8 +1,9 @@
-//! Markdown that is being written (CommonMark, with the tables of GitHub's dialect), in which nothing from the machine
-//! becomes markup.
+//! Markdown that is being written (CommonMark, with the tables of GitHub's dialect), in which
+//! nothing from the machine becomes markup.
 //!
-//! Names and options stand in code where they can, sentences are escaped. The surprise: what the sites that show it link
-//! by themselves (`@name`, `#1`, `www.`, `://`) cannot be escaped with a backslash, so such a character becomes code.
+//! Names and options stand in code where they can, sentences are escaped. The surprise: what the
+//! sites that show it link by themselves (`@name`, `#1`, `www.`, `://`) cannot be escaped with a
+//! backslash, so such a character becomes code.
 
 use crate::telling::{Fragment, Phrase};
 use walwise_model::quote::comment;
@@ -31,18 +32,30 @@ impl MarkdownWriter {
 
     pub fn list(&mut self, items: &[String]) {
         if !items.is_empty() {
-            self.block(&items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n"));
+            self.block(
+                &items
+                    .iter()
+                    .map(|item| format!("- {item}"))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            );
         }
     }
 
-    /// A table of markup, the first row being its head; `right` says which columns are aligned to the right. Nothing
-    /// without rows.
+    /// A table of markup, the first row being its head; `right` says which columns are aligned to
+    /// the right. Nothing without rows.
     pub fn table(&mut self, head: &[&str], right: &[bool], rows: &[Vec<String>]) {
         if rows.is_empty() {
             return;
         }
         let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
-        let marks = (0..head.len()).map(|at| if right.get(at) == Some(&true) { "--:" } else { "---" });
+        let marks = (0..head.len()).map(|at| {
+            if right.get(at) == Some(&true) {
+                "--:"
+            } else {
+                "---"
+            }
+        });
         let mut lines = vec![
             line(&head.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>()),
             line(&marks.map(str::to_owned).collect::<Vec<_>>()),
@@ -53,8 +66,15 @@ impl MarkdownWriter {
 
     /// Lines as they are, in a block that none of them can end.
     pub fn code<S: AsRef<str>>(&mut self, language: &str, lines: &[S]) {
-        let lines: Vec<String> = lines.iter().map(|line| comment::inline(line.as_ref())).collect();
-        let longest = lines.iter().map(|line| longest_run(line)).max().unwrap_or_default();
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|line| comment::inline(line.as_ref()))
+            .collect();
+        let longest = lines
+            .iter()
+            .map(|line| longest_run(line))
+            .max()
+            .unwrap_or_default();
         let fence = "`".repeat((longest + 1).max(3));
         self.block(&format!("{fence}{language}\n{}\n{fence}", lines.join("\n")));
     }
@@ -76,10 +96,14 @@ impl MarkdownWriter {
 }
 
 fn longest_run(line: &str) -> usize {
-    line.split(|c| c != '`').map(str::len).max().unwrap_or_default()
+    line.split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default()
 }
 
-/// What sites link by themselves wherever it stands, unless it is code: accounts, tickets, formulas, addresses.
+/// What sites link by themselves wherever it stands, unless it is code: accounts, tickets,
+/// formulas, addresses.
 const LINKED: [&str; 4] = ["@", "#", "$", "://"];
 
 pub fn text(sentence: &str) -> String {
@@ -105,7 +129,9 @@ pub fn cell(phrase: &Phrase) -> String {
 fn put(out: &mut String, phrase: &Phrase) {
     for fragment in phrase.fragments() {
         match fragment {
-            Fragment::Plain(words) | Fragment::Verdict(words) => escape(out, &comment::inline(words)),
+            Fragment::Plain(words) | Fragment::Verdict(words) => {
+                escape(out, &comment::inline(words));
+            }
             Fragment::Code(name) => push(out, &code(name)),
             Fragment::Command(command) => push(out, &code(command)),
             Fragment::Strong(words) => push(out, &strong(words)),
@@ -133,7 +159,8 @@ fn escape(out: &mut String, words: &str) {
             rest = after;
             continue;
         }
-        // What begins a list or a rule does so at the beginning of a line only, and so does a number.
+        // What begins a list or a rule does so at the beginning of a line only, and so does a
+        // number.
         let leads = matches!(c, '-' | '+' | '=') && out.is_empty();
         let counts = matches!(c, '.' | ')') && out.bytes().all(|b| b.is_ascii_digit());
         if leads || counts || "\\`*_[]<>|~&".contains(c) {
@@ -144,16 +171,21 @@ fn escape(out: &mut String, words: &str) {
     }
 }
 
-/// How many bytes from here on would be linked or drawn: all that follow each other, since two pieces of code side by
-/// side would be one.
+/// How many bytes from here on would be linked or drawn: all that follow each other, since two
+/// pieces of code side by side would be one.
 fn linked(before: &str, text: &str) -> usize {
     let mut length = 0;
     while let Some(rest) = text.get(length..) {
-        let mark = LINKED.iter().find(|mark| rest.starts_with(**mark)).map_or(0, |mark| mark.len());
+        let mark = LINKED
+            .iter()
+            .find(|mark| rest.starts_with(**mark))
+            .map_or(0, |mark| mark.len());
         let end = before.len().saturating_sub(3);
         let www = length == 0
             && rest.starts_with('.')
-            && before.get(end..).is_some_and(|end| end.eq_ignore_ascii_case("www"));
+            && before
+                .get(end..)
+                .is_some_and(|end| end.eq_ignore_ascii_case("www"));
         let step = mark.max(usize::from(www)).max(usize::from(drawn(rest)));
         if step == 0 {
             break;
@@ -165,14 +197,23 @@ fn linked(before: &str, text: &str) -> usize {
 
 /// Whether a name between colons begins here, which some sites draw as a picture.
 fn drawn(text: &str) -> bool {
-    let Some((name, _)) = text.strip_prefix(':').and_then(|rest| rest.split_once(':')) else { return false };
-    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b))
+    let Some((name, _)) = text.strip_prefix(':').and_then(|rest| rest.split_once(':')) else {
+        return false;
+    };
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_+-".contains(&b))
 }
 
 /// A sentence in bold; nothing for an empty one.
 pub fn strong(sentence: &str) -> String {
     let text = text(sentence);
-    if text.is_empty() { text } else { format!("**{text}**") }
+    if text.is_empty() {
+        text
+    } else {
+        format!("**{text}**")
+    }
 }
 
 /// A name, a value or a command as code; as escaped text where code could not hold it.
@@ -192,13 +233,19 @@ mod tests {
 
     use super::*;
 
-    /// A line of text as a reader sees it: escapes taken off, code as it is. `None` where something would be markup
-    /// (CommonMark 0.31, sections 2.4, 4 and 6; GitHub's dialect, tables and autolinks).
+    /// A line of text as a reader sees it: escapes taken off, code as it is. `None` where something
+    /// would be markup (CommonMark 0.31, sections 2.4, 4 and 6; GitHub's dialect, tables and
+    /// autolinks).
     fn seen(markup: &str) -> Option<String> {
         let first = markup.chars().next().unwrap_or('x');
-        let digits = markup.len() - markup.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let ordered =
-            digits > 0 && markup.get(digits..digits + 1).is_some_and(|next| matches!(next, "." | ")"));
+        let digits = markup.len()
+            - markup
+                .trim_start_matches(|c: char| c.is_ascii_digit())
+                .len();
+        let ordered = digits > 0
+            && markup
+                .get(digits..digits + 1)
+                .is_some_and(|next| matches!(next, "." | ")"));
         if "-+=>#".contains(first) || ordered {
             return None;
         }
@@ -220,7 +267,9 @@ mod tests {
                     out.push_str(code);
                     rest = after;
                 }
-                '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '@' | '#' | '$' => return None,
+                '*' | '_' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '@' | '#' | '$' => {
+                    return None;
+                }
                 ':' if rest.starts_with("//") => return None,
                 '.' if out.to_ascii_lowercase().ends_with("www") => return None,
                 c => out.push(c),
@@ -232,10 +281,16 @@ mod tests {
     #[test]
     fn markup_is_shown_and_not_obeyed() {
         for (given, markup) in [
-            ("a plain sentence, 50 % of it.", "a plain sentence, 50 % of it."),
+            (
+                "a plain sentence, 50 % of it.",
+                "a plain sentence, 50 % of it.",
+            ),
             ("<script>&amp;", "\\<script\\>\\&amp;"),
             ("[x](http://y) ![i](j)", "\\[x\\](http`://`y) !\\[i\\](j)"),
-            ("**b** _e_ ~~s~~ `c`", "\\*\\*b\\*\\* \\_e\\_ \\~\\~s\\~\\~ \\`c\\`"),
+            (
+                "**b** _e_ ~~s~~ `c`",
+                "\\*\\*b\\*\\* \\_e\\_ \\~\\~s\\~\\~ \\`c\\`",
+            ),
             ("- item", "\\- item"),
             ("12. item", "12\\. item"),
             ("# head", "`#` head"),
@@ -258,7 +313,10 @@ mod tests {
     fn a_block_of_code_is_left_by_nothing_in_it() {
         let mut document = MarkdownWriter::default();
         document.code("sh", &["echo", "```", "````` x\n```"]);
-        assert_eq!(document.finish(), "``````sh\necho\n```\n````` x?```\n``````\n");
+        assert_eq!(
+            document.finish(),
+            "``````sh\necho\n```\n````` x?```\n``````\n"
+        );
     }
 
     proptest! {

@@ -1,5 +1,5 @@
-//! What is different between two reports, as a part of the later one: facts, findings, verdicts, and the price of a
-//! commit. It is found in [`crate::difference`].
+//! What is different between two reports, as a part of the later one: facts, findings, verdicts,
+//! and the price of a commit. It is found in [`crate::difference`].
 
 use serde::Serialize;
 
@@ -16,7 +16,8 @@ pub struct Difference {
     pub before: Made,
     /// Whether it is of the same host, as far as their names tell.
     pub same_host: bool,
-    /// What limits the comparison: other rules, other privileges, another target, parts that could not be read.
+    /// What limits the comparison: other rules, other privileges, another target, parts that could
+    /// not be read.
     pub remarks: Vec<String>,
     /// What has another name now.
     pub renamed: Vec<Renamed>,
@@ -42,12 +43,20 @@ impl Difference {
 
     /// Whether anything differs besides values that drift by themselves.
     pub fn has_lasting(&self) -> bool {
-        let things = [&self.gone, &self.appeared].into_iter().any(|subjects| !subjects.is_empty());
+        let things = [&self.gone, &self.appeared]
+            .into_iter()
+            .any(|subjects| !subjects.is_empty());
         things
             || !self.renamed.is_empty()
             || !self.verdicts.is_empty()
-            || self.facts.iter().any(|change| change.nature != Nature::Drifting)
-            || self.findings.iter().any(|finding| finding.class != Class::Same)
+            || self
+                .facts
+                .iter()
+                .any(|change| change.nature != Nature::Drifting)
+            || self
+                .findings
+                .iter()
+                .any(|finding| finding.class != Class::Same)
             || self.probes.iter().any(ProbeShift::has_moved)
     }
 }
@@ -121,7 +130,10 @@ pub struct FactChange {
 impl FactChange {
     /// Both values, where both are known.
     pub fn values(&self) -> Option<(&Shown, &Shown)> {
-        self.before.as_ref()?.value().zip(self.now.as_ref()?.value())
+        self.before
+            .as_ref()?
+            .value()
+            .zip(self.now.as_ref()?.value())
     }
 }
 
@@ -181,7 +193,8 @@ impl Shown {
         }
     }
 
-    /// Whether both are the same: for a list its set of words, because the order is that of the source.
+    /// Whether both are the same: for a list its set of words, because the order is that of the
+    /// source.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Words(a), Self::Words(b)) if a != b => {
@@ -223,7 +236,8 @@ impl FindingChange {
 
     /// Whether it applies now and did not before, or has a higher level than before.
     pub fn is_worse(&self) -> bool {
-        let applied = |finding: &Option<KeptFinding>| finding.as_ref().filter(|f| f.applies).map(|f| f.level);
+        let applied =
+            |finding: &Option<KeptFinding>| finding.as_ref().filter(|f| f.applies).map(|f| f.level);
         applied(&self.now) > applied(&self.before)
     }
 
@@ -293,14 +307,17 @@ pub struct ProbeShift {
     pub rows: Vec<RowShift>,
     /// What speaks against comparing the figures; they are then not judged.
     pub doubts: Vec<String>,
-    /// Changed facts of the host, or of what is beneath the target, that can move the price; only where it moved.
+    /// Changed facts of the host, or of what is beneath the target, that can move the price; only
+    /// where it moved.
     pub likely_causes: Vec<Cause>,
 }
 
 impl ProbeShift {
     /// The row that the sentence is about.
     pub fn main(&self) -> Option<&RowShift> {
-        self.rows.iter().find(|row| Some(row.method) == self.method && row.pages == 1)
+        self.rows
+            .iter()
+            .find(|row| Some(row.method) == self.method && row.pages == 1)
     }
 
     /// The shift of the price; `None` where it is unknown.

@@ -1,5 +1,5 @@
-//! What the next kernel changes, as a part of the report of the machine that it is for. It is found in
-//! [`crate::upgrade`].
+//! What the next kernel changes, as a part of the report of the machine that it is for. It is found
+//! in [`crate::upgrade`].
 
 use serde::Serialize;
 
@@ -19,8 +19,9 @@ pub struct Upgrade {
 impl Upgrade {
     /// The items to be minded: everything of a level that counts, unless it gets better.
     pub fn counted(&self, level: Level) -> impl Iterator<Item = &Item> {
-        let counts =
-            move |item: &&Item| item.part != Part::Better && item.level >= level && item.level > Level::Keep;
+        let counts = move |item: &&Item| {
+            item.part != Part::Better && item.level >= level && item.level > Level::Keep
+        };
         self.items.iter().filter(counts)
     }
 }
@@ -54,7 +55,8 @@ pub struct Item {
     /// Of what cannot be decided the level that it has however that turns out.
     #[serde(skip)]
     pub(crate) sure: Option<Level>,
-    /// What it answers of something that the next boot needs; nothing where it is about something else.
+    /// What it answers of something that the next boot needs; nothing where it is about something
+    /// else.
     #[serde(skip)]
     pub(crate) answer: Option<Answer>,
     /// Which of several things of the subject it is about.

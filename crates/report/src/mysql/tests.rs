@@ -17,8 +17,15 @@ struct Case {
 
 impl Case {
     fn of(kind: &'static str, version: &'static str) -> Self {
-        let source = Source::Default { of: format!("{kind} {version}") };
-        Self { kind, version, running: true, source }
+        let source = Source::Default {
+            of: format!("{kind} {version}"),
+        };
+        Self {
+            kind,
+            version,
+            running: true,
+            source,
+        }
     }
 
     fn from(self, source: Source) -> Self {
@@ -30,18 +37,38 @@ impl Case {
         let mut facts = FactSet::default();
         let source = || Source::call("test");
         facts.is_of(&cluster, Area::Mysql);
-        facts.know(&cluster, &super::cluster::KIND, ServerKind::from_word(self.kind).unwrap(), source());
-        facts.know(&cluster, &mysql::VERSION, Version::parse(self.version).unwrap(), source());
+        facts.know(
+            &cluster,
+            &super::cluster::KIND,
+            ServerKind::from_word(self.kind).unwrap(),
+            source(),
+        );
+        facts.know(
+            &cluster,
+            &mysql::VERSION,
+            Version::parse(self.version).unwrap(),
+            source(),
+        );
         facts.know(&cluster, &mysql::RUNNING, self.running, source());
         if self.running {
-            facts.know(&cluster, &mysql::SOCKET, "/run/mysqld/mysqld.sock".to_owned(), source());
+            facts.know(
+                &cluster,
+                &mysql::SOCKET,
+                "/run/mysqld/mysqld.sock".to_owned(),
+                source(),
+            );
         }
         let advice = Advice {
             current: Reading::known(now, self.source.clone()),
             risk: Risk::None,
             ..sample::advice(setting, Change::Set(value.to_owned()))
         };
-        let mut findings = [sample::finding("any", &cluster, Level::Warning, vec![advice])];
+        let mut findings = [sample::finding(
+            "any",
+            &cluster,
+            Level::Warning,
+            vec![advice],
+        )];
         complete(&mut findings, &facts);
         findings[0].advice[0].clone()
     }
@@ -53,55 +80,87 @@ impl Case {
 
     /// What is printed for innodb_flush_method, fsync until now.
     fn fixed(&self) -> String {
-        printed(&self.advice("mysql.innodb_flush_method", Value::Text("fsync".to_owned()), "O_DIRECT"))
+        printed(&self.advice(
+            "mysql.innodb_flush_method",
+            Value::Text("fsync".to_owned()),
+            "O_DIRECT",
+        ))
     }
 }
 
 fn printed(advice: &Advice) -> String {
-    let lines = advice
-        .commands()
-        .into_iter()
-        .flat_map(|(word, commands)| commands.iter().map(move |command| format!("{word}: {command}\n")));
+    let lines = advice.commands().into_iter().flat_map(|(word, commands)| {
+        commands
+            .iter()
+            .map(move |command| format!("{word}: {command}\n"))
+    });
     format!("{}\n{}", advice.risk.word(), lines.collect::<String>())
 }
 
 /// What one or several releases print alike.
 fn alike(releases: &[(&'static str, &'static str)], print: impl Fn(Case) -> String) -> String {
-    let printed: Vec<String> =
-        releases.iter().map(|(kind, version)| print(Case::of(kind, version))).collect();
+    let printed: Vec<String> = releases
+        .iter()
+        .map(|(kind, version)| print(Case::of(kind, version)))
+        .collect();
     let first = printed.first().unwrap().clone();
     let client = |text: &str| text.replace(": mariadb ", ": mysql ");
     for (other, (kind, version)) in printed.iter().zip(releases) {
         assert_eq!(client(other), client(&first), "{kind} {version}");
     }
-    let names: Vec<String> = releases.iter().map(|(kind, version)| format!("{kind} {version}")).collect();
+    let names: Vec<String> = releases
+        .iter()
+        .map(|(kind, version)| format!("{kind} {version}"))
+        .collect();
     format!("== {}: {first}", names.join(", "))
 }
 
 #[test]
 fn each_release_has_its_commands() {
-    let told = || Source::Server { socket: "/run/mysqld/mysqld.sock".to_owned() };
+    let told = || Source::Server {
+        socket: "/run/mysqld/mysqld.sock".to_owned(),
+    };
     let with_persist = [("mysql", "8.0.36"), ("mysql", "8.4.1"), ("mysql", "9.1.0")];
-    let without = [("mysql", "5.7.44"), ("mariadb", "10.11.19"), ("mariadb", "11.8.2")];
-    let fixed = [with_persist.as_slice(), &[("mysql", "5.7.44"), ("mariadb", "10.11.19")]].concat();
+    let without = [
+        ("mysql", "5.7.44"),
+        ("mariadb", "10.11.19"),
+        ("mariadb", "11.8.2"),
+    ];
+    let fixed = [
+        with_persist.as_slice(),
+        &[("mysql", "5.7.44"), ("mariadb", "10.11.19")],
+    ]
+    .concat();
     let said = [
         alike(&with_persist, |case| case.dynamic()),
         "persisted before".to_owned(),
-        alike(&with_persist, |case| case.from(Source::file(PERSISTED)).dynamic()),
+        alike(&with_persist, |case| {
+            case.from(Source::file(PERSISTED)).dynamic()
+        }),
         "only the server says it".to_owned(),
         alike(&with_persist, |case| case.from(told()).dynamic()),
         "stopped".to_owned(),
-        alike(&fixed, |case| Case { running: false, ..case }.dynamic()),
+        alike(&fixed, |case| {
+            Case {
+                running: false,
+                ..case
+            }
+            .dynamic()
+        }),
         "without SET PERSIST".to_owned(),
         alike(&without, |case| case.dynamic()),
         "in an option file before".to_owned(),
         alike(&without, |case| case.from(Source::line(LINE, 7)).dynamic()),
         "on the command line before".to_owned(),
-        alike(&[("mariadb", "10.3.39")], |case| case.from(Source::file("/proc/10/cmdline")).dynamic()),
+        alike(&[("mariadb", "10.3.39")], |case| {
+            case.from(Source::file("/proc/10/cmdline")).dynamic()
+        }),
         "not dynamic".to_owned(),
         alike(&fixed, |case| case.fixed()),
         "not dynamic, and persisted before".to_owned(),
-        alike(&with_persist, |case| case.from(Source::file(PERSISTED)).fixed()),
+        alike(&with_persist, |case| {
+            case.from(Source::file(PERSISTED)).fixed()
+        }),
     ];
     insta::assert_snapshot!(said.join("\n"));
 }
@@ -111,7 +170,9 @@ fn each_release_has_its_commands() {
 fn the_table_decides_about_restarts() {
     let doublewrite = |kind, version, now: &str| {
         let now = Value::Text(now.to_owned());
-        Case::of(kind, version).advice("mysql.innodb_doublewrite", now, "on").risk
+        Case::of(kind, version)
+            .advice("mysql.innodb_doublewrite", now, "on")
+            .risk
     };
     for (kind, version, now, risk) in [
         ("mysql", "5.7.44", "off", Risk::NeedsRestart),
@@ -121,11 +182,18 @@ fn the_table_decides_about_restarts() {
         ("mariadb", "11.4.2", "off", Risk::None),
         ("mariadb", "11.4.2", "fast", Risk::None),
     ] {
-        assert_eq!(doublewrite(kind, version, now), risk, "{kind} {version} {now}");
+        assert_eq!(
+            doublewrite(kind, version, now),
+            risk,
+            "{kind} {version} {now}"
+        );
     }
     for (version, risk) in [("8.0.26", Risk::None), ("8.0.25", Risk::NeedsRestart)] {
-        let advice =
-            Case::of("mysql", version).advice("mysql.innodb_use_fdatasync", Value::Bool(false), "on");
+        let advice = Case::of("mysql", version).advice(
+            "mysql.innodb_use_fdatasync",
+            Value::Bool(false),
+            "on",
+        );
         assert_eq!(advice.risk, risk, "{version}");
     }
 }
@@ -136,14 +204,32 @@ fn a_value_that_is_not_known_is_not_restored() {
         "any",
         &Subject::cluster("/var/lib/mysql"),
         Level::Warning,
-        vec![Advice { risk: Risk::None, ..sample::advice("mysql.sync_binlog", Change::Set("1".to_owned())) }],
+        vec![Advice {
+            risk: Risk::None,
+            ..sample::advice("mysql.sync_binlog", Change::Set("1".to_owned()))
+        }],
     )];
     let mut facts = FactSet::default();
     complete(&mut findings, &facts);
-    assert!(findings[0].advice[0].apply.is_empty(), "neither is the kind of server");
+    assert!(
+        findings[0].advice[0].apply.is_empty(),
+        "neither is the kind of server"
+    );
     let cluster = Subject::cluster("/var/lib/mysql");
-    facts.know(&cluster, &super::cluster::KIND, ServerKind::Mariadb, Source::call("test"));
+    facts.know(
+        &cluster,
+        &super::cluster::KIND,
+        ServerKind::Mariadb,
+        Source::call("test"),
+    );
     complete(&mut findings, &facts);
-    let undo: Vec<&str> = findings[0].advice[0].undo.iter().map(Command::as_str).collect();
-    assert_eq!(undo, ["# the value before is not known: note what the server says first"]);
+    let undo: Vec<&str> = findings[0].advice[0]
+        .undo
+        .iter()
+        .map(Command::as_str)
+        .collect();
+    assert_eq!(
+        undo,
+        ["# the value before is not known: note what the server says first"]
+    );
 }

@@ -1,8 +1,9 @@
-//! The intended form of a boot line: the changes that the plans make to it and to its mount, joined.
+//! The intended form of a boot line: the changes that the plans make to it and to its mount,
+//! joined.
 //!
-//! A change to a mount in force lasts only until the next boot, so it belongs in the line too. Other written options
-//! stay, in their order. An option in force that no line names (a default in the superblock, a manual remount) cannot
-//! be removed from the line; a note says so instead.
+//! A change to a mount in force lasts only until the next boot, so it belongs in the line too.
+//! Other written options stay, in their order. An option in force that no line names (a default in
+//! the superblock, a manual remount) cannot be removed from the line; a note says so instead.
 
 use std::collections::BTreeMap;
 
@@ -78,8 +79,15 @@ impl BootMountEdit<'_> {
 pub fn lines(report: &Report) -> Vec<BootMountEdit<'_>> {
     let mut wanted: BTreeMap<&Subject, Vec<&Step>> = BTreeMap::new();
     for target in &report.targets {
-        let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
-        for line in target.subjects.iter().filter(|subject| subject.scope() == Scope::Boot) {
+        let steps = report
+            .plan(&target.target)
+            .map(|plan| plan.steps.as_slice())
+            .unwrap_or_default();
+        for line in target
+            .subjects
+            .iter()
+            .filter(|subject| subject.scope() == Scope::Boot)
+        {
             let of_line = wanted.entry(line).or_default();
             let mount = report.facts.resolve(line, Scope::Mount);
             let concerns = |step: &&Step| match step.advice.setting.kind.mount() {
@@ -95,10 +103,17 @@ pub fn lines(report: &Report) -> Vec<BootMountEdit<'_>> {
             }
         }
     }
-    wanted.into_iter().map(|(subject, steps)| line(report, subject, steps)).collect()
+    wanted
+        .into_iter()
+        .map(|(subject, steps)| line(report, subject, steps))
+        .collect()
 }
 
-fn line<'a>(report: &'a Report, subject: &'a Subject, mut steps: Vec<&'a Step>) -> BootMountEdit<'a> {
+fn line<'a>(
+    report: &'a Report,
+    subject: &'a Subject,
+    mut steps: Vec<&'a Step>,
+) -> BootMountEdit<'a> {
     let place = match report.facts.reading(subject, boot::OPTIONS.id()).source() {
         Some(Source::File { path, .. }) if path == "/etc/fstab" => DeclarationSite::Fstab,
         Some(Source::File { path, .. }) if path.starts_with("/etc/systemd/") => {
@@ -111,7 +126,10 @@ fn line<'a>(report: &'a Report, subject: &'a Subject, mut steps: Vec<&'a Step>) 
         subject,
         place,
         shown: known.unwrap_or_else(|| subject.name().to_owned()),
-        now: report.facts.value(subject, &boot::OPTIONS).unwrap_or_default(),
+        now: report
+            .facts
+            .value(subject, &boot::OPTIONS)
+            .unwrap_or_default(),
         remove: Vec::new(),
         add: Vec::new(),
         steps: Vec::new(),
@@ -143,22 +161,32 @@ fn follow<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
     }
     let excluded = |word: &String| {
         line.remove.contains(word)
-            || line.add.iter().any(|other| options::exclude(SettingKind::BootOptions, other, word))
+            || line
+                .add
+                .iter()
+                .any(|other| options::exclude(SettingKind::BootOptions, other, word))
     };
     if add.iter().any(excluded) || remove.iter().any(|word| line.add.contains(word)) {
-        return line
-            .notes
-            .push(format!("not followed, because a graver finding wants the opposite: {words}"));
+        return line.notes.push(format!(
+            "not followed, because a graver finding wants the opposite: {words}"
+        ));
     }
-    // An option in force that is written nowhere comes from elsewhere, and stays until somebody looks there.
+    // An option in force that is written nowhere comes from elsewhere, and stays until somebody
+    // looks there.
     let in_force = stack::in_force(&report.facts, &step.subject).unwrap_or_default();
-    for word in remove.iter().filter(|word| in_force.contains(word) && !line.now.contains(word)) {
+    for word in remove
+        .iter()
+        .filter(|word| in_force.contains(word) && !line.now.contains(word))
+    {
         line.notes.push(format!(
             "{word} is current but not written here: a default of the file system or kernel, or a manual remount"
         ));
     }
     // A word that only brings a default back is not needed where the line changes no default.
-    let fstype = report.facts.value(&step.subject, &mount::FSTYPE).unwrap_or_default();
+    let fstype = report
+        .facts
+        .value(&step.subject, &mount::FSTYPE)
+        .unwrap_or_default();
     let is_default = |word: &String| {
         let takes_back =
             |old: &String| inverse(&fstype, old).is_some_and(|row| row.by.as_ref() == Some(word));
@@ -208,7 +236,12 @@ pub fn not_mounted_at_boot(report: &Report) -> Vec<AbsentMount<'_>> {
         mounted.and_then(|mounted| report.facts.value(&mounted, &mount::AT_BOOT)) == Some(false)
     };
     let missing = report.targets.iter().filter(is_missing);
-    missing.map(|target| AbsentMount { title: &target.title, line: line_for(report, target) }).collect()
+    missing
+        .map(|target| AbsentMount {
+            title: &target.title,
+            line: line_for(report, target),
+        })
+        .collect()
 }
 
 /// Notes about sources of boot mounts that could not be read.
@@ -232,39 +265,78 @@ fn unread(report: &Report) -> impl Iterator<Item = &Note> {
 /// The directories for which no line of the next boot was found.
 fn bare(report: &Report) -> impl Iterator<Item = &TargetSummary> {
     report.targets.iter().filter(|target| {
-        !target.kind.is_device() && !target.subjects.iter().any(|subject| subject.scope() == Scope::Boot)
+        !target.kind.is_device()
+            && !target
+                .subjects
+                .iter()
+                .any(|subject| subject.scope() == Scope::Boot)
     })
 }
 
-/// Whether a target lies on the root file system, which the kernel's command line mounts where no line does.
+/// Whether a target lies on the root file system, which the kernel's command line mounts where no
+/// line does.
 fn is_on_root(report: &Report, target: &TargetSummary) -> bool {
     let mounted = report.facts.resolve(&target.target, Scope::Mount);
-    mounted.and_then(|mounted| report.facts.value(&mounted, &mount::POINT)).as_deref() == Some("/")
+    mounted
+        .and_then(|mounted| report.facts.value(&mounted, &mount::POINT))
+        .as_deref()
+        == Some("/")
 }
 
-/// The line of /etc/fstab for a target's file system: as mounted now, with the advised options; the error says why there
-/// is none.
+/// The line of /etc/fstab for a target's file system: as mounted now, with the advised options; the
+/// error says why there is none.
 fn line_for(report: &Report, target: &TargetSummary) -> Result<String, String> {
-    let mounted = report.facts.resolve(&target.target, Scope::Mount).ok_or("it is not mounted")?;
+    let mounted = report
+        .facts
+        .resolve(&target.target, Scope::Mount)
+        .ok_or("it is not mounted")?;
     let text = |key: &Key<String>| match report.facts.get(&mounted, key) {
         Reading::Known { value, .. } => Ok(value),
         Reading::Unknown { detail, .. } => Err(detail),
     };
-    if !report.facts.value(&mounted, &mount::CLASS).is_some_and(mount::MountClass::is_block) {
+    if !report
+        .facts
+        .value(&mounted, &mount::CLASS)
+        .is_some_and(mount::MountClass::is_block)
+    {
         return Err("it is no file system on a block device of this machine".to_owned());
     }
     let (point, fstype) = (text(&mount::POINT)?, text(&mount::FSTYPE)?);
-    let uuid =
-        report.facts.value(&mounted, &mount::UUID).ok_or("its UUID is unknown: run walwise as root")?;
-    let advised = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
-    let of_mount = advised.iter().find(|step| step.subject == mounted && is_of_mounted(step));
-    let now =
-        || options::changed(&stack::in_force(&report.facts, &mounted).unwrap_or_default(), &[], &[], &[]);
-    let list = of_mount.and_then(|step| step.result.clone()).unwrap_or_else(now);
-    let list = list.split(',').filter(|word| *word != "rw").collect::<Vec<_>>().join(",");
-    let list = if list.is_empty() { "defaults" } else { list.as_str() };
+    let uuid = report
+        .facts
+        .value(&mounted, &mount::UUID)
+        .ok_or("its UUID is unknown: run walwise as root")?;
+    let advised = report
+        .plan(&target.target)
+        .map(|plan| plan.steps.as_slice())
+        .unwrap_or_default();
+    let of_mount = advised
+        .iter()
+        .find(|step| step.subject == mounted && is_of_mounted(step));
+    let now = || {
+        options::changed(
+            &stack::in_force(&report.facts, &mounted).unwrap_or_default(),
+            &[],
+            &[],
+            &[],
+        )
+    };
+    let list = of_mount
+        .and_then(|step| step.result.clone())
+        .unwrap_or_else(now);
+    let list = list
+        .split(',')
+        .filter(|word| *word != "rw")
+        .collect::<Vec<_>>()
+        .join(",");
+    let list = if list.is_empty() {
+        "defaults"
+    } else {
+        list.as_str()
+    };
     let pass = if fstype.starts_with("ext") { 2 } else { 0 };
-    let written = |shown: &str| fstab::field(&raw(shown)).ok_or_else(|| format!("fstab cannot hold {shown}"));
+    let written =
+        |shown: &str| fstab::field(&raw(shown)).ok_or_else(|| format!("fstab cannot hold {shown}"));
     let (point, fstype, list) = (written(&point)?, written(&fstype)?, written(list)?);
     Ok(format!("UUID={uuid} {point} {fstype} {list} 0 {pass}"))
 }
@@ -274,25 +346,45 @@ pub fn why_not(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<String> {
     if report.targets.is_empty() {
         return vec!["No database, data mount or free disk was found.".to_owned()];
     }
-    let right = lines.iter().map(|line| format!("{}: as it should be, as far as it was judged.", line.shown));
+    let right = lines
+        .iter()
+        .map(|line| format!("{}: as it should be, as far as it was judged.", line.shown));
     let on_root = bare(report).filter(|target| is_on_root(report, target));
     let on_root = on_root.map(|target| {
-        format!("{}: on the root file system, which is mounted without a line there.", target.title)
+        format!(
+            "{}: on the root file system, which is mounted without a line there.",
+            target.title
+        )
     });
     let open = bare(report).filter_map(|target| {
         let mounted = report.facts.resolve(&target.target, Scope::Mount);
-        let found = mounted.as_ref().map(|mounted| report.facts.get(mounted, &mount::AT_BOOT));
+        let found = mounted
+            .as_ref()
+            .map(|mounted| report.facts.get(mounted, &mount::AT_BOOT));
         let fstype = mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE));
         let because = match (found, fstype) {
             (Some(Reading::Known { .. }), _) => return None,
             // ZFS and similar file systems are mounted without a line.
-            (Some(Reading::Unknown { why: Why::NotCollected, .. }), Some(fstype)) => {
+            (
+                Some(Reading::Unknown {
+                    why: Why::NotCollected,
+                    ..
+                }),
+                Some(fstype),
+            ) => {
                 format!("of {fstype} that was not looked for")
             }
             (Some(Reading::Unknown { detail, .. }), _) => detail,
             (None, _) => "the device under it is unknown".to_owned(),
         };
-        Some(format!("{}: it is unknown whether the next boot mounts it: {because}.", target.title))
+        Some(format!(
+            "{}: it is unknown whether the next boot mounts it: {because}.",
+            target.title
+        ))
     });
-    right.chain(on_root).chain(open).chain(unread(report).map(Note::to_string)).collect()
+    right
+        .chain(on_root)
+        .chain(open)
+        .chain(unread(report).map(Note::to_string))
+        .collect()
 }

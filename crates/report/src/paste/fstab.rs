@@ -1,8 +1,8 @@
 //! The intended lines of /etc/fstab, each below the present one; nothing for correct lines.
 //!
-//! Device, mount point, type and the two trailing numbers stay as they are; only options change. An incompletely kept
-//! line (it may hold a password) is described as a change, never as a line. A free disk gets a line too, behind a #,
-//! with placeholders that no boot can mistake for a device.
+//! Device, mount point, type and the two trailing numbers stay as they are; only options change. An
+//! incompletely kept line (it may hold a password) is described as a change, never as a line. A
+//! free disk gets a line too, behind a #, with placeholders that no boot can mistake for a device.
 
 use super::boot::{self, AbsentMount, BootMountEdit, DeclarationSite};
 use super::{comments, empty, head, part, pasted, reasons};
@@ -21,18 +21,32 @@ pub fn render(report: &Report) -> String {
         "and when the copy is in place: systemctl daemon-reload. What is mounted is unchanged until remounted.",
     ];
     let lines = boot::lines(report);
-    let mut parts: Vec<String> = lines.iter().filter_map(|line| changed(report, line)).collect();
+    let mut parts: Vec<String> = lines
+        .iter()
+        .filter_map(|line| changed(report, line))
+        .collect();
     let alone = report.targets.len() == 1;
     let disk = |disk: &TargetSummary| {
-        if alone { fresh(report, disk) } else { part(&disk.title) + &ask_alone(report, disk) }
+        if alone {
+            fresh(report, disk)
+        } else {
+            part(&disk.title) + &ask_alone(report, disk)
+        }
     };
-    parts.extend(report.targets.iter().filter(|target| target.kind.is_device()).map(disk));
+    parts.extend(
+        report
+            .targets
+            .iter()
+            .filter(|target| target.kind.is_device())
+            .map(disk),
+    );
     let bare = boot::not_mounted_at_boot(report);
     if parts.is_empty() && (bare.is_empty() || !lines.is_empty()) {
         parts.push("\n".to_owned() + &empty(&boot::why_not(report, &lines)));
     }
     for AbsentMount { title, line } in bare {
-        let says = "No line of /etc/fstab and no unit in /etc/systemd/system mounts it: append its line.";
+        let says =
+            "No line of /etc/fstab and no unit in /etc/systemd/system mounts it: append its line.";
         let line = match line {
             Ok(line) => pasted(report, &[], &[line]),
             Err(why) => comments(&[format!("No line: {why}.")]),
@@ -42,21 +56,33 @@ pub fn render(report: &Report) -> String {
     head(report, "lines for /etc/fstab", &how) + &parts.concat()
 }
 
-/// For a free disk among other targets: the command to ask about it alone, because disks are handled one at a time.
+/// For a free disk among other targets: the command to ask about it alone, because disks are
+/// handled one at a time.
 fn ask_alone(report: &Report, target: &TargetSummary) -> String {
     comments(&[
         "A free disk. For what belongs to the file system that is made on it:".to_owned(),
-        format!("  {}", Command::or_why(mkfs::asked_again(report, &target.target, " --format fstab"))),
+        format!(
+            "  {}",
+            Command::or_why(mkfs::asked_again(report, &target.target, " --format fstab"))
+        ),
     ])
 }
 
-/// For a free disk: why it is this file system, where the user wants it, and the steps before it exists, up to the
-/// command that prints the UUID.
+/// For a free disk: why it is this file system, where the user wants it, and the steps before it
+/// exists, up to the command that prints the UUID.
 fn not_before(report: &Report, target: &TargetSummary) -> String {
     let wanted = report.plan(&target.target).and_then(Plan::wish);
-    let script = Command::or_why(mkfs::asked_again(report, &target.target, " --format script"));
-    let uuid = Command::or_why(Command::new("blkid -p -s UUID -o value ").value(target.target.name()));
-    let steps = [format!("Not before the file system is made ({script}). Put in what"), format!("  {uuid}")];
+    let script = Command::or_why(mkfs::asked_again(
+        report,
+        &target.target,
+        " --format script",
+    ));
+    let uuid =
+        Command::or_why(Command::new("blkid -p -s UUID -o value ").value(target.target.name()));
+    let steps = [
+        format!("Not before the file system is made ({script}). Put in what"),
+        format!("  {uuid}"),
+    ];
     comments(&wanted.into_iter().chain(steps).collect::<Vec<_>>())
 }
 
@@ -67,19 +93,25 @@ fn changed(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
         return None;
     }
     let mut out = part(&line.shown) + &reasons(&line.steps) + &comments(&line.notes);
-    let Some(becomes) = becomes else { return Some(out) };
+    let Some(becomes) = becomes else {
+        return Some(out);
+    };
     let now = line.written();
     let whole = line.is_whole(report);
     match &line.place {
-        DeclarationSite::Fstab => match (whole, written(report, line, &now), written(report, line, &becomes))
-        {
+        DeclarationSite::Fstab => match (
+            whole,
+            written(report, line, &now),
+            written(report, line, &becomes),
+        ) {
             (true, Some(now), Some(becomes)) => {
                 out += &comments(&[format!("now: {now}")]);
                 out += &pasted(report, &line.steps, &[becomes]);
             }
             _ => {
                 out += &comments(&[
-                    "Not all of this line is known, so it is not rewritten. In its fourth field:".to_owned(),
+                    "Not all of this line is known, so it is not rewritten. In its fourth field:"
+                        .to_owned(),
                     format!("  {}", line.edits()),
                 ]);
             }
@@ -104,20 +136,35 @@ fn changed(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
 /// The whole line with these options; `None` when part of it is unknown.
 fn written(report: &Report, line: &BootMountEdit<'_>, options: &str) -> Option<String> {
     let text = |key: &Key<String>| report.facts.value(line.subject, key);
-    let parts = [text(&SOURCE)?, text(&POINT)?, text(&WRITTEN_TYPE)?, options.to_owned()];
-    let mut fields: Vec<String> = parts.iter().map(|part| field(&raw(part))).collect::<Option<_>>()?;
+    let parts = [
+        text(&SOURCE)?,
+        text(&POINT)?,
+        text(&WRITTEN_TYPE)?,
+        options.to_owned(),
+    ];
+    let mut fields: Vec<String> = parts
+        .iter()
+        .map(|part| field(&raw(part)))
+        .collect::<Option<_>>()?;
     fields.push(text(&DUMP_AND_PASS)?);
     Some(fields.join(" ").trim_end().to_owned())
 }
 
 /// The line for a file system that does not exist yet.
 fn fresh(report: &Report, target: &TargetSummary) -> String {
-    let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
+    let steps = report
+        .plan(&target.target)
+        .map(|plan| plan.steps.as_slice())
+        .unwrap_or_default();
     let chosen = match mkfs::chosen(steps) {
         Ok(chosen) => chosen,
         Err(why) => return part(&target.title) + &comments(&[format!("No line: {why}.")]),
     };
-    let mkfs::Chosen { fstype, pass, mount } = chosen;
+    let mkfs::Chosen {
+        fstype,
+        pass,
+        mount,
+    } = chosen;
     part(&target.title)
         + &not_before(report, target)
         + &comments(&[
@@ -128,7 +175,8 @@ fn fresh(report: &Report, target: &TargetSummary) -> String {
 
 #[cfg(test)]
 mod tests {
-    //! Properties of a line of fstab: correct where it can be pasted, and a comment where it cannot.
+    //! Properties of a line of fstab: correct where it can be pasted, and a comment where it
+    //! cannot.
 
     use proptest::prelude::*;
 
@@ -141,14 +189,18 @@ mod tests {
     use walwise_model::facts::{Note, Reading, Scope, Source, Subject, Why};
     use walwise_model::settings::SettingKind;
 
-    /// A field as libmount reads it (util-linux, lib/mangle.c): any three octal digits after a backslash are a byte.
+    /// A field as libmount reads it (util-linux, lib/mangle.c): any three octal digits after a
+    /// backslash are a byte.
     fn read(field: &str) -> Vec<u8> {
         let bytes = field.as_bytes();
         let (mut out, mut at) = (Vec::new(), 0);
         while at < bytes.len() {
-            let digits = bytes.get(at + 1..at + 4).and_then(|digits| std::str::from_utf8(digits).ok());
-            let code =
-                digits.filter(|_| bytes[at] == b'\\').and_then(|digits| u8::from_str_radix(digits, 8).ok());
+            let digits = bytes
+                .get(at + 1..at + 4)
+                .and_then(|digits| std::str::from_utf8(digits).ok());
+            let code = digits
+                .filter(|_| bytes[at] == b'\\')
+                .and_then(|digits| u8::from_str_radix(digits, 8).ok());
             out.push(code.unwrap_or(bytes[at]));
             at += if code.is_some() { 4 } else { 1 };
         }
@@ -181,31 +233,58 @@ mod tests {
             ),
         ];
         for (source, fstype, options, numbers, expect) in cases {
-            let written = Written { source: source.into(), fstype, options, numbers, ..Written::default() };
-            let text = render(&report(&written, Some(remove(&["nobarrier"])), Some(add(&["noatime"]))));
+            let written = Written {
+                source: source.into(),
+                fstype,
+                options,
+                numbers,
+                ..Written::default()
+            };
+            let text = render(&report(
+                &written,
+                Some(remove(&["nobarrier"])),
+                Some(add(&["noatime"])),
+            ));
             assert_eq!(active(&text), [expect], "{text}");
-            let now = text.lines().find(|line| line.starts_with("# now: ")).unwrap();
+            let now = text
+                .lines()
+                .find(|line| line.starts_with("# now: "))
+                .unwrap();
             assert!(now.contains("nobarrier") && now.ends_with(numbers), "{now}");
         }
     }
 
-    /// A remount names the default, where somebody had changed it by hand; the line needs it only where it names another.
+    /// A remount names the default, where somebody had changed it by hand; the line needs it only
+    /// where it names another.
     #[test]
     fn a_default_is_written_only_in_place_of_another_value() {
         for (written, expected) in [("x-mine=1", None), ("commit=60", Some("commit=5"))] {
-            let written = Written { options: words(&[written]), ..Written::default() };
+            let written = Written {
+                options: words(&[written]),
+                ..Written::default()
+            };
             let mut report = report(&written, None, Some(add(&["commit=5"])));
             let in_force = sample::words("rw,commit=60");
-            report.facts.know(&Subject::mount("/srv"), &mount::SUPER_OPTIONS, in_force, Source::Assumed);
+            report.facts.know(
+                &Subject::mount("/srv"),
+                &mount::SUPER_OPTIONS,
+                in_force,
+                Source::Assumed,
+            );
             let text = render(&report);
-            let options = active(&text).first().and_then(|line| line.split(' ').nth(3));
+            let options = active(&text)
+                .first()
+                .and_then(|line| line.split(' ').nth(3));
             assert_eq!(options, expected, "{text}");
         }
     }
 
     #[test]
     fn nothing_is_said_of_a_line_that_is_right() {
-        let written = Written { options: words(&["noatime", "rw"]), ..Written::default() };
+        let written = Written {
+            options: words(&["noatime", "rw"]),
+            ..Written::default()
+        };
         for (of_line, of_mount) in [
             (None, None),
             (Some(remove(&["nobarrier"])), None),
@@ -222,26 +301,48 @@ mod tests {
 
     #[test]
     fn what_is_in_force_and_written_nowhere_is_told() {
-        let written = Written { options: words(&["noatime"]), ..Written::default() };
+        let written = Written {
+            options: words(&["noatime"]),
+            ..Written::default()
+        };
         let text = render(&report(&written, None, Some(remove(&["discard"]))));
         assert!(active(&text).is_empty(), "{text}");
-        assert!(text.contains("# discard is current but not written here"), "{text}");
+        assert!(
+            text.contains("# discard is current but not written here"),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_line_that_is_not_known_as_a_whole_is_told_as_a_change() {
-        let written =
-            Written { whole: false, options: words(&["nobarrier", "relatime"]), ..Written::default() };
-        let text = render(&report(&written, Some(remove(&["nobarrier"])), Some(add(&["noatime"]))));
+        let written = Written {
+            whole: false,
+            options: words(&["nobarrier", "relatime"]),
+            ..Written::default()
+        };
+        let text = render(&report(
+            &written,
+            Some(remove(&["nobarrier"])),
+            Some(add(&["noatime"])),
+        ));
         assert!(active(&text).is_empty(), "{text}");
-        assert!(text.contains("#   remove nobarrier; replace relatime with noatime\n"), "{text}");
+        assert!(
+            text.contains("#   remove nobarrier; replace relatime with noatime\n"),
+            "{text}"
+        );
     }
 
     #[test]
     fn another_type_of_file_system_gets_nothing_that_the_mounted_one_needs() {
-        let written = Written { fstype: "xfs", ..Written::default() };
+        let written = Written {
+            fstype: "xfs",
+            ..Written::default()
+        };
         let text = render(&report(&written, None, Some(remove(&["nobarrier"]))));
-        assert!(active(&text).is_empty() && text.contains("another type of file system"), "{text}");
+        assert!(
+            active(&text).is_empty() && text.contains("another type of file system"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -250,20 +351,32 @@ mod tests {
         captured.host.live = false;
         let mut dangerous = report(&Written::default(), Some(remove(&["nobarrier"])), None);
         dangerous.plans[0].steps[0].advice.risk = Risk::DataLossIfWrong;
-        for (report, says) in [(captured, "Made from a capture"), (dangerous, "COMMITTED DATA MAY BE LOST")] {
+        for (report, says) in [
+            (captured, "Made from a capture"),
+            (dangerous, "COMMITTED DATA MAY BE LOST"),
+        ] {
             let text = render(&report);
             assert!(active(&text).is_empty() && text.contains(says), "{text}");
-            assert!(text.contains("# UUID=1-2 /srv ext4 x-mine=1 0 2\n"), "{text}");
+            assert!(
+                text.contains("# UUID=1-2 /srv ext4 x-mine=1 0 2\n"),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_unit_and_the_boot_loader_are_named_instead() {
         for (path, says) in [
-            ("/etc/systemd/system/srv.mount", "Its options stand in /etc/systemd/system/srv.mount"),
+            (
+                "/etc/systemd/system/srv.mount",
+                "Its options stand in /etc/systemd/system/srv.mount",
+            ),
             ("/proc/cmdline", "boot loader's configuration"),
         ] {
-            let written = Written { path, ..Written::default() };
+            let written = Written {
+                path,
+                ..Written::default()
+            };
             let text = render(&report(&written, Some(remove(&["nobarrier"])), None));
             assert!(active(&text).is_empty() && text.contains(says), "{text}");
         }
@@ -273,10 +386,19 @@ mod tests {
     fn a_blank_disk_gets_a_line_that_mounts_nothing_as_it_comes() {
         let text = render(&sample::free_disk());
         assert!(active(&text).is_empty(), "{text}");
-        assert!(text.contains("\n# UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT xfs noatime 0 0\n"), "{text}");
+        assert!(
+            text.contains("\n# UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT xfs noatime 0 0\n"),
+            "{text}"
+        );
         let many = render(&sample::disks(3));
-        assert!(active(&many).is_empty() && !many.contains("EDIT-THE-UUID"), "{many}");
-        assert!(many.contains("#   walwise check /dev/sd00001 --format fstab\n"), "{many}");
+        assert!(
+            active(&many).is_empty() && !many.contains("EDIT-THE-UUID"),
+            "{many}"
+        );
+        assert!(
+            many.contains("#   walwise check /dev/sd00001 --format fstab\n"),
+            "{many}"
+        );
     }
 
     #[test]
@@ -322,19 +444,30 @@ mod tests {
         }
     }
 
-    /// The lines for a target without one, with what is mounted there and what is known of the next boot.
+    /// The lines for a target without one, with what is mounted there and what is known of the next
+    /// boot.
     fn without_a_line(point: &str, at_boot: Reading<bool>, note: Option<&BootNote>) -> String {
         let mut report = sample::at_risk();
         report.warnings.extend(note.cloned().map(Note::from));
-        report.facts.put(&Subject::mount("/srv"), &mount::AT_BOOT, at_boot);
+        report
+            .facts
+            .put(&Subject::mount("/srv"), &mount::AT_BOOT, at_boot);
         let mounted = Subject::mount("/srv");
         let line = || Source::line("/proc/self/mountinfo", 24);
         report.facts.forget(&Subject::boot("/srv"));
-        report.facts.know(&mounted, &mount::POINT, point.to_owned(), line());
-        report.facts.know(&mounted, &mount::UUID, "1-2-3".to_owned(), line());
-        report.facts.know(&mounted, &mount::CLASS, mount::MountClass::Block, line());
+        report
+            .facts
+            .know(&mounted, &mount::POINT, point.to_owned(), line());
+        report
+            .facts
+            .know(&mounted, &mount::UUID, "1-2-3".to_owned(), line());
+        report
+            .facts
+            .know(&mounted, &mount::CLASS, mount::MountClass::Block, line());
         for target in &mut report.targets {
-            target.subjects.retain(|subject| subject.scope() != Scope::Boot);
+            target
+                .subjects
+                .retain(|subject| subject.scope() != Scope::Boot);
         }
         render(&report)
     }
@@ -350,11 +483,31 @@ mod tests {
         );
         assert!(!text.contains("Nothing is to be changed"), "{text}");
         let root = without_a_line("/", known(true), None);
-        assert!(root.contains("on the root file system") && active(&root).is_empty(), "{root}");
-        let gap = BootNote::Gap { detail: "/etc/fstab: Permission denied".to_owned(), why: Why::Denied };
-        let unread = without_a_line("/srv", Reading::unknown(Why::Denied, "/etc/fstab"), Some(&gap));
-        assert!(unread.contains(&gap.to_string()) && active(&unread).is_empty(), "{unread}");
-        let open = without_a_line("/srv", Reading::unknown(Why::Ambiguous, "a link may lead there"), None);
-        assert!(open.contains("a link may lead there.") && active(&open).is_empty(), "{open}");
+        assert!(
+            root.contains("on the root file system") && active(&root).is_empty(),
+            "{root}"
+        );
+        let gap = BootNote::Gap {
+            detail: "/etc/fstab: Permission denied".to_owned(),
+            why: Why::Denied,
+        };
+        let unread = without_a_line(
+            "/srv",
+            Reading::unknown(Why::Denied, "/etc/fstab"),
+            Some(&gap),
+        );
+        assert!(
+            unread.contains(&gap.to_string()) && active(&unread).is_empty(),
+            "{unread}"
+        );
+        let open = without_a_line(
+            "/srv",
+            Reading::unknown(Why::Ambiguous, "a link may lead there"),
+            None,
+        );
+        assert!(
+            open.contains("a link may lead there.") && active(&open).is_empty(),
+            "{open}"
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! udev rules that give block devices the advised settings at every boot, wherever the disk is plugged in.
+//! udev rules that give block devices the advised settings at every boot, wherever the disk is
+//! plugged in.
 //!
-//! A device is matched by its identifying attribute, never by its name. A device without such an attribute, or with one
-//! that is more than plain text, gets no rule.
+//! A device is matched by its identifying attribute, never by its name. A device without such an
+//! attribute, or with one that is more than plain text, gets no rule.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +21,8 @@ pub fn render(report: &Report) -> String {
     let mut done: BTreeSet<(&Subject, &Setting)> = BTreeSet::new();
     for step in report.plans.iter().flat_map(|plan| &plan.steps) {
         let key = (&step.subject, step.advice.setting);
-        let of_device = step.subject.scope() == Scope::Device && step.advice.setting.kind.is_of_queue();
+        let of_device =
+            step.subject.scope() == Scope::Device && step.advice.setting.kind.is_of_queue();
         if of_device && !step.keeps() && done.insert(key) {
             parts.push(one(report, step));
         }
@@ -54,8 +56,9 @@ fn rule(report: &Report, step: &Step) -> Result<String, String> {
     let Change::Set(value) = &step.advice.change else {
         return Err("a rule sets one value".to_owned());
     };
-    let plain =
-        |value: &str| udev::value(value).ok_or_else(|| format!("the value is not a plain word: {value}"));
+    let plain = |value: &str| {
+        udev::value(value).ok_or_else(|| format!("the value is not a plain word: {value}"))
+    };
     let set = plain(value)?;
     let Some(Identity { file, value: shown }) = identity::of(report, &step.subject) else {
         let why = if report.host.live {
@@ -94,7 +97,9 @@ mod tests {
         let disk = Subject::device("sdb");
         if let Some((file, value)) = identity {
             let source = Source::file(format!("/sys/class/block/sdb/{file}"));
-            report.facts.know(&disk, &device::UNIT, value.to_owned(), source);
+            report
+                .facts
+                .know(&disk, &device::UNIT, value.to_owned(), source);
         }
         let step = report.plans[0].steps.first_mut().unwrap();
         (step.subject, step.level) = (disk, Level::Advice);
@@ -103,7 +108,9 @@ mod tests {
     }
 
     fn active(text: &str) -> Vec<&str> {
-        text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect()
+        text.lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty())
+            .collect()
     }
 
     fn set(value: &str) -> Change {
@@ -131,13 +138,18 @@ mod tests {
         let text = render(&advising("block.write_cache", set("write back"), wwid));
         assert_eq!(
             active(&text),
-            ["ACTION!=\"remove\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", \
-                 ATTR{device/wwid}==\"t10.ATA     Samsung SSD 870 EVO\", ATTR{queue/write_cache}=\"write back\""]
+            [
+                "ACTION!=\"remove\", SUBSYSTEM==\"block\", ENV{DEVTYPE}==\"disk\", \
+                 ATTR{device/wwid}==\"t10.ATA     Samsung SSD 870 EVO\", ATTR{queue/write_cache}=\"write back\""
+            ]
         );
         assert!(text.contains("# advice: Title of "), "{text}");
         let without = render(&advising("block.scheduler", set("none"), None));
         assert_eq!(active(&without), Vec::<&str>::new());
-        assert!(without.contains("# No rule: no serial number or WWN of it was read"), "{without}");
+        assert!(
+            without.contains("# No rule: no serial number or WWN of it was read"),
+            "{without}"
+        );
     }
 
     #[test]
@@ -165,7 +177,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever an identity, a value or a title holds: a rule that reads back as intended, or none.
+        /// Whatever an identity, a value or a title holds: a rule that reads back as intended, or
+        /// none.
         #[test]
         fn rules_read_back_or_are_none(
             shown in prop_oneof!["[a-zA-Z0-9 ._:-]{1,20}", any::<String>()],

@@ -1,7 +1,8 @@
 //! The wishes of several rules for one setting → one step, and the conflicts settled on the way.
 //!
-//! Precedence is what is wanted, then rank, then level, then confidence, then an explicit override, then the rule's id. In a list of options
-//! a rule's advice is dropped as a whole when one of its words conflicts, because its commands name them all.
+//! Precedence is what is wanted, then rank, then level, then confidence, then an explicit override,
+//! then the rule's id. In a list of options a rule's advice is dropped as a whole when one of its
+//! words conflicts, because its commands name them all.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,16 +41,21 @@ pub fn join(
 ) -> Option<Step> {
     let ranked = by_precedence(pieces, overrides);
     let leader = *ranked.first()?;
-    let is_list = ranked.iter().any(|p| matches!(p.advice.change, Change::Add(_) | Change::Remove(_)));
+    let is_list = ranked
+        .iter()
+        .any(|p| matches!(p.advice.change, Change::Add(_) | Change::Remove(_)));
     let mut accepted: Vec<AdviceItem<'_>> = Vec::new();
     let mut alternatives = Vec::new();
     for piece in &ranked {
         let rank = |p: &AdviceItem<'_>| p.advice.rank.unwrap_or(1);
-        let against = accepted.iter().find(|other| disagree(other, piece, is_list));
+        let against = accepted
+            .iter()
+            .find(|other| disagree(other, piece, is_list));
         match against {
             None => accepted.push(*piece),
             Some(_) if piece.keeps() && piece.finding.level == Level::Keep => {}
-            // Ranked choices form a list to choose from, even with equal ranks, which mean no difference.
+            // Ranked choices form a list to choose from, even with equal ranks, which mean no
+            // difference.
             Some(other) if rank(other) != rank(piece) || ranked_both(other, piece) => {
                 alternatives.push(alternative(piece));
             }
@@ -57,17 +63,40 @@ pub fn join(
         }
     }
     let changes: Vec<AdviceItem<'_>> = accepted.iter().copied().filter(|p| !p.keeps()).collect();
-    let used = if changes.is_empty() { accepted } else { changes };
+    let used = if changes.is_empty() {
+        accepted
+    } else {
+        changes
+    };
     // An alternative with the advised value is no alternative, and what several rules offer is one.
-    let mut seen: BTreeSet<String> = leader.advice.change.values().iter().take(1).cloned().collect();
+    let mut seen: BTreeSet<String> = leader
+        .advice
+        .change
+        .values()
+        .iter()
+        .take(1)
+        .cloned()
+        .collect();
     alternatives.retain(|other: &Alternative| seen.insert(other.value.clone()));
-    let mut advice = if is_list { joined(facts, subject, &used)? } else { single(&used)? };
+    let mut advice = if is_list {
+        joined(facts, subject, &used)?
+    } else {
+        single(&used)?
+    };
     remount::add_commands(&mut advice, facts, subject);
     Some(Step {
         subject: subject.clone(),
-        level: used.iter().map(|p| p.finding.level).max().unwrap_or(leader.finding.level),
-        confidence: used.first().map_or(leader.finding.confidence, |p| p.finding.confidence),
-        basis: used.first().map_or(leader.finding.basis, |p| p.finding.basis),
+        level: used
+            .iter()
+            .map(|p| p.finding.level)
+            .max()
+            .unwrap_or(leader.finding.level),
+        confidence: used
+            .first()
+            .map_or(leader.finding.confidence, |p| p.finding.confidence),
+        basis: used
+            .first()
+            .map_or(leader.finding.basis, |p| p.finding.basis),
         rules: unique(used.iter().map(|p| p.finding.rule.clone())),
         title: match advice.change {
             Change::Keep => leader.finding.title.clone(),
@@ -86,22 +115,33 @@ fn ranked_both(a: &AdviceItem<'_>, b: &AdviceItem<'_>) -> bool {
 fn by_precedence<'a>(pieces: &[AdviceItem<'a>], overrides: &Overrides) -> Vec<AdviceItem<'a>> {
     let class = |p: &AdviceItem<'_>| {
         let rank = p.advice.rank.unwrap_or(1);
-        (!p.wanted, rank, Reverse(p.finding.level), Reverse(p.finding.confidence))
+        (
+            !p.wanted,
+            rank,
+            Reverse(p.finding.level),
+            Reverse(p.finding.confidence),
+        )
     };
     let mut rest = pieces.to_vec();
     rest.sort_by(|a, b| (class(a), &a.finding.rule).cmp(&(class(b), &b.finding.rule)));
     let mut out = Vec::with_capacity(rest.len());
     while let Some(first) = rest.first() {
-        // Overrides may be inconsistent, so each place goes to a piece that none of its equals overrides.
-        let (equals, _) = rest.split_at(rest.iter().take_while(|p| class(p) == class(first)).count());
-        let free = equals.iter().position(|p| !equals.iter().any(|q| beats(overrides, q, p)));
+        // Overrides may be inconsistent, so each place goes to a piece that none of its equals
+        // overrides.
+        let (equals, _) =
+            rest.split_at(rest.iter().take_while(|p| class(p) == class(first)).count());
+        let free = equals
+            .iter()
+            .position(|p| !equals.iter().any(|q| beats(overrides, q, p)));
         out.push(rest.remove(free.unwrap_or_default()));
     }
     out
 }
 
 fn beats(overrides: &Overrides, winner: &AdviceItem<'_>, loser: &AdviceItem<'_>) -> bool {
-    overrides.get(&winner.finding.rule).is_some_and(|over| over.contains(&loser.finding.rule))
+    overrides
+        .get(&winner.finding.rule)
+        .is_some_and(|over| over.contains(&loser.finding.rule))
 }
 
 /// Whether two pieces cannot both be followed.
@@ -115,8 +155,10 @@ fn disagree(a: &AdviceItem<'_>, b: &AdviceItem<'_>, is_list: bool) -> bool {
         return one != other;
     }
     let kind = a.advice.setting.kind;
-    let clash =
-        |xs: &[String], ys: &[String]| xs.iter().any(|x| ys.iter().any(|y| options::exclude(kind, x, y)));
+    let clash = |xs: &[String], ys: &[String]| {
+        xs.iter()
+            .any(|x| ys.iter().any(|y| options::exclude(kind, x, y)))
+    };
     let undone = |xs: &[String], ys: &[String]| xs.iter().any(|x| ys.contains(x));
     clash(one.values(), other.values())
         || undone(one.values(), other.removed())
@@ -149,7 +191,11 @@ fn settle(
     let because = if won.level != lost.level {
         format!("{} comes before {}", won.level.word(), lost.level.word())
     } else if won.confidence != lost.confidence {
-        format!("{} is surer than {}", won.confidence.word(), lost.confidence.word())
+        format!(
+            "{} is surer than {}",
+            won.confidence.word(),
+            lost.confidence.word()
+        )
     } else if beats(overrides, winner, loser) {
         format!("{} overrides {}", won.rule, lost.rule)
     } else {
@@ -179,7 +225,10 @@ fn unique<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
 fn single(pieces: &[AdviceItem<'_>]) -> Option<Advice> {
     let mut advice = pieces.first()?.advice.clone();
     if let Change::Set(value) = &advice.change
-        && advice.current.value().is_some_and(|now| advice.setting.written(now) == *value)
+        && advice
+            .current
+            .value()
+            .is_some_and(|now| advice.setting.written(now) == *value)
     {
         advice.change = Change::Keep;
     }
@@ -188,7 +237,11 @@ fn single(pieces: &[AdviceItem<'_>]) -> Option<Advice> {
 
 /// The statements of all pieces, each once.
 fn all<T: Clone + PartialEq>(pieces: &[AdviceItem<'_>], of: fn(&Advice) -> &[T]) -> Vec<T> {
-    unique(pieces.iter().flat_map(|piece| of(piece.advice).iter().cloned()))
+    unique(
+        pieces
+            .iter()
+            .flat_map(|piece| of(piece.advice).iter().cloned()),
+    )
 }
 
 /// The advice on a list setting: every change, every command once.
@@ -211,8 +264,15 @@ fn joined(facts: &FactSet, subject: &Subject, pieces: &[AdviceItem<'_>]) -> Opti
     advice.own = all(pieces, |a| &a.own);
     // The last change is undone first.
     advice.undo.reverse();
-    advice.risk = pieces.iter().map(|p| p.advice.risk).max().unwrap_or(advice.risk);
-    if pieces.iter().any(|p| p.advice.reach == Reach::WholeFilesystem) {
+    advice.risk = pieces
+        .iter()
+        .map(|p| p.advice.risk)
+        .max()
+        .unwrap_or(advice.risk);
+    if pieces
+        .iter()
+        .any(|p| p.advice.reach == Reach::WholeFilesystem)
+    {
         advice.reach = Reach::WholeFilesystem;
     }
     let prices = unique(pieces.iter().filter_map(|p| p.advice.price.clone()));
@@ -229,13 +289,22 @@ fn result(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String>
     match advice.setting.kind.mount() {
         Some(Mounting::Now) if subject.scope() == Scope::Mount => {
             let written = written(facts, subject);
-            let add = [add.to_vec(), remount::explicit(facts, subject, &advice.change)].concat();
-            return stack::in_force(facts, subject).map(|now| options::changed(&now, &written, &add, remove));
+            let add = [
+                add.to_vec(),
+                remount::explicit(facts, subject, &advice.change),
+            ]
+            .concat();
+            return stack::in_force(facts, subject)
+                .map(|now| options::changed(&now, &written, &add, remove));
         }
         Some(Mounting::AtBoot) if subject.scope() == Scope::Boot => {
-            return facts.value(subject, &boot::OPTIONS).map(|line| options::rewritten(&line, add, remove));
+            return facts
+                .value(subject, &boot::OPTIONS)
+                .map(|line| options::rewritten(&line, add, remove));
         }
-        Some(Mounting::Now | Mounting::AtBoot) => return Some(options::rewritten(&[], add, remove)),
+        Some(Mounting::Now | Mounting::AtBoot) => {
+            return Some(options::rewritten(&[], add, remove));
+        }
         None => {}
     }
     if advice.setting.kind.is_of_mkfs() {
@@ -249,5 +318,8 @@ fn result(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String>
 fn written(facts: &FactSet, mount: &Subject) -> Vec<String> {
     let mounts_it = |boot: &&Subject| facts.resolve(boot, Scope::Mount).as_ref() == Some(mount);
     let lines = facts.subjects(Scope::Boot).filter(mounts_it);
-    lines.filter_map(|boot| facts.value(boot, &boot::OPTIONS)).flatten().collect()
+    lines
+        .filter_map(|boot| facts.value(boot, &boot::OPTIONS))
+        .flatten()
+        .collect()
 }

@@ -24,8 +24,18 @@ fn facts() -> FactSet {
     let mut facts = FactSet::default();
     let words = |text| sample::words(text);
     facts.mention(&target());
-    facts.know(&fs(), &mount::OPTIONS, words("rw,relatime"), Source::call("test"));
-    facts.know(&fs(), &mount::SUPER_OPTIONS, words("rw,nobarrier,data=ordered"), Source::call("test"));
+    facts.know(
+        &fs(),
+        &mount::OPTIONS,
+        words("rw,relatime"),
+        Source::call("test"),
+    );
+    facts.know(
+        &fs(),
+        &mount::SUPER_OPTIONS,
+        words("rw,nobarrier,data=ordered"),
+        Source::call("test"),
+    );
     facts.stand(&target(), &fs());
     facts.link(&target(), &fs());
     facts
@@ -35,9 +45,15 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
     build(Input {
         facts: &facts(),
         verdicts: Vec::new(),
-        evaluation: Evaluation { findings, tallies: Vec::new() },
+        evaluation: Evaluation {
+            findings,
+            tallies: Vec::new(),
+        },
         measurements: BTreeMap::new(),
-        overrides: overrides.iter().map(|(a, b)| ((*a).to_owned(), vec![(*b).to_owned()])).collect(),
+        overrides: overrides
+            .iter()
+            .map(|(a, b)| ((*a).to_owned(), vec![(*b).to_owned()]))
+            .collect(),
         wanted: &BTreeMap::new(),
         refusal: &|_, _| None,
         circumstances: RunContext {
@@ -50,7 +66,12 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
             engine: Area::Pg,
             pack: sample::pack(),
         },
-        guard: &|_, advice, _| match advice.change.values().iter().find(|value| value.as_str() == "refused") {
+        guard: &|_, advice, _| match advice
+            .change
+            .values()
+            .iter()
+            .find(|value| value.as_str() == "refused")
+        {
             Some(_) => Err("this kernel refuses it".to_owned()),
             None => Ok(()),
         },
@@ -87,7 +108,12 @@ fn changes_of_a_list_are_joined_wherever_they_come_from() {
     let report = report(
         vec![
             rule("a.noatime", Level::Advice, add("noatime")),
-            sample::finding("b.barrier", &fs(), Level::Critical, vec![remove("nobarrier,barrier=0")]),
+            sample::finding(
+                "b.barrier",
+                &fs(),
+                Level::Critical,
+                vec![remove("nobarrier,barrier=0")],
+            ),
         ],
         &[],
     );
@@ -109,7 +135,11 @@ fn contradictions_are_settled_and_told() {
         ],
         &[],
     );
-    assert_eq!(only_step(&report).rules, ["b.remove"], "an option is no step");
+    assert_eq!(
+        only_step(&report).rules,
+        ["b.remove"],
+        "an option is no step"
+    );
     assert_eq!(report.conflicts.len(), 1);
     let conflict = &report.conflicts[0];
     assert_eq!(conflict.followed, "b.remove: remove discard");
@@ -126,16 +156,39 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
     let certain = |id: &str, level, value: &str| rule(id, level, set(value));
     let (advice, warning) = (Level::Advice, Level::Warning);
     let cases = [
-        (vec![certain("a", advice, "x"), measured("b", warning, "y")], vec![("a", "b")], "y"),
-        (vec![measured("a", advice, "x"), certain("b", advice, "y")], vec![("a", "b")], "y"),
-        (vec![certain("a", advice, "x"), certain("b", advice, "y")], vec![("b", "a")], "y"),
-        (vec![certain("b", advice, "y"), certain("a", advice, "x")], vec![], "x"),
+        (
+            vec![certain("a", advice, "x"), measured("b", warning, "y")],
+            vec![("a", "b")],
+            "y",
+        ),
+        (
+            vec![measured("a", advice, "x"), certain("b", advice, "y")],
+            vec![("a", "b")],
+            "y",
+        ),
+        (
+            vec![certain("a", advice, "x"), certain("b", advice, "y")],
+            vec![("b", "a")],
+            "y",
+        ),
+        (
+            vec![certain("b", advice, "y"), certain("a", advice, "x")],
+            vec![],
+            "x",
+        ),
         // Rules that override each other settle nothing, and the process ends.
-        (vec![certain("a", advice, "x"), certain("b", advice, "y")], vec![("b", "a"), ("a", "b")], "x"),
+        (
+            vec![certain("a", advice, "x"), certain("b", advice, "y")],
+            vec![("b", "a"), ("a", "b")],
+            "x",
+        ),
     ];
     for (findings, overrides, expected) in cases {
         let report = report(findings, &overrides);
-        assert_eq!(only_step(&report).advice.change, Change::Set(expected.to_owned()));
+        assert_eq!(
+            only_step(&report).advice.change,
+            Change::Set(expected.to_owned())
+        );
         assert_eq!(report.conflicts.len(), 1);
     }
 }
@@ -143,23 +196,35 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
 #[test]
 fn keeping_yields_to_a_change_and_is_said_otherwise() {
     let changed = report(
-        vec![rule("a.keep", Level::Keep, keep()), rule("b.set", Level::Advice, set("fdatasync"))],
+        vec![
+            rule("a.keep", Level::Keep, keep()),
+            rule("b.set", Level::Advice, set("fdatasync")),
+        ],
         &[],
     );
     assert_eq!(only_step(&changed).rules, ["b.set"]);
     assert!(changed.conflicts.is_empty());
 
     let now = Reading::known(Value::Text("fdatasync".to_owned()), Source::call("test"));
-    let same = Advice { current: now, ..set("fdatasync") };
+    let same = Advice {
+        current: now,
+        ..set("fdatasync")
+    };
     let kept = report(vec![rule("b.set", Level::Advice, same)], &[]);
-    assert_eq!(only_step(&kept).advice.change, Change::Keep, "what is so already is kept");
+    assert_eq!(
+        only_step(&kept).advice.change,
+        Change::Keep,
+        "what is so already is kept"
+    );
 }
 
 #[test]
 fn other_ranks_are_alternatives_and_take_their_companions_with_them() {
     let choice = |id: &str, level, value: &str, rank, companion: &str| {
-        let filesystem =
-            Advice { rank: Some(rank), ..sample::advice("filesystem", Change::Set(value.to_owned())) };
+        let filesystem = Advice {
+            rank: Some(rank),
+            ..sample::advice("filesystem", Change::Set(value.to_owned()))
+        };
         let mkfs = sample::advice("mkfs.options", Change::Add(vec![companion.to_owned()]));
         sample::finding(id, &target(), level, vec![filesystem, mkfs])
     };
@@ -174,8 +239,11 @@ fn other_ranks_are_alternatives_and_take_their_companions_with_them() {
     let steps = &report.plans[0].steps;
     assert_eq!(steps.len(), 2);
     assert_eq!(steps[0].advice.change, Change::Set("ext4".to_owned()));
-    let others: Vec<(u32, &str)> =
-        steps[0].alternatives.iter().map(|other| (other.rank, other.value.as_str())).collect();
+    let others: Vec<(u32, &str)> = steps[0]
+        .alternatives
+        .iter()
+        .map(|other| (other.rank, other.value.as_str()))
+        .collect();
     assert_eq!(others, [(2, "xfs"), (3, "btrfs")]);
     assert_eq!(steps[1].result.as_deref(), Some("-m 1"));
     assert!(report.conflicts.is_empty(), "{:?}", report.conflicts);
@@ -195,7 +263,12 @@ fn refused_advice_is_nowhere_but_among_the_withheld() {
     assert_eq!(only_step(&report).rules, ["c.fine"]);
     assert!(report.plans[0].options.is_empty());
     assert_eq!(report.withheld.len(), 2);
-    assert!(report.withheld.iter().all(|one| one.because == "this kernel refuses it"));
+    assert!(
+        report
+            .withheld
+            .iter()
+            .all(|one| one.because == "this kernel refuses it")
+    );
     let mut rest = report.clone();
     rest.withheld.clear();
     assert!(!crate::json::render(&rest).contains("\"refused\""));
@@ -230,7 +303,11 @@ fn steps_come_in_order_of_application() {
         ],
         &[],
     );
-    let order: Vec<&str> = report.plans[0].steps.iter().map(|step| step.advice.setting.name).collect();
+    let order: Vec<&str> = report.plans[0]
+        .steps
+        .iter()
+        .map(|step| step.advice.setting.name)
+        .collect();
     assert_eq!(
         order,
         [
@@ -260,7 +337,11 @@ fn any_finding() -> impl Strategy<Value = Finding> {
     // A rule does not contradict itself: the loader checks that.
     let words = prop::collection::vec(word, 1..3).prop_map(|words| {
         let mut seen = BTreeSet::new();
-        words.into_iter().filter(|word| seen.insert(options::family(word))).map(str::to_owned).collect()
+        words
+            .into_iter()
+            .filter(|word| seen.insert(options::family(word)))
+            .map(str::to_owned)
+            .collect()
     });
     let change = (words, 0..3).prop_map(|(words, kind)| match kind {
         0 => Change::Add(words),
@@ -269,17 +350,25 @@ fn any_finding() -> impl Strategy<Value = Finding> {
     });
     let level = prop::sample::select(Level::ALL.to_vec());
     let confidence = prop::sample::select(Confidence::ALL.to_vec());
-    ("[a-d]", change, level, confidence, any::<bool>()).prop_map(|(id, change, level, confidence, high)| {
-        let subject = if high { target() } else { fs() };
-        let advice =
-            Advice { reach: Reach::ThisMount, risk: Risk::None, ..sample::advice("mount.options", change) };
-        Finding { confidence, ..sample::finding(&id, &subject, level, vec![advice]) }
-    })
+    ("[a-d]", change, level, confidence, any::<bool>()).prop_map(
+        |(id, change, level, confidence, high)| {
+            let subject = if high { target() } else { fs() };
+            let advice = Advice {
+                reach: Reach::ThisMount,
+                risk: Risk::None,
+                ..sample::advice("mount.options", change)
+            };
+            Finding {
+                confidence,
+                ..sample::finding(&id, &subject, level, vec![advice])
+            }
+        },
+    )
 }
 
 proptest! {
-    /// Whatever rules want, a plan has no setting twice, no mutually exclusive additions, nothing both added and
-    /// removed, and neither options nor refused advice.
+    /// Whatever rules want, a plan has no setting twice, no mutually exclusive additions, nothing
+    /// both added and removed, and neither options nor refused advice.
     #[test]
     fn plans_are_consistent(findings in prop::collection::vec(any_finding(), 0..8)) {
         let report = report(findings, &[("d", "a"), ("a", "d"), ("b", "c")]);

@@ -1,9 +1,10 @@
 //! The part of a script that creates a file system on a free disk.
 //!
-//! Between the report and the run a disk can get another name or be used. Size, identity and use are therefore checked
-//! again right before mkfs, which is never told to force anything. A report reads places; the script reads every byte,
-//! unless a person edits that out. A disk without a known serial number or WWN cannot be told from another of its size,
-//! so a person has to confirm it.
+//! Between the report and the run a disk can get another name or be used. Size, identity and use
+//! are therefore checked again right before mkfs, which is never told to force anything. A report
+//! reads places; the script reads every byte, unless a person edits that out. A disk without a
+//! known serial number or WWN cannot be told from another of its size, so a person has to confirm
+//! it.
 
 use super::existing;
 use super::remark::{commented, nothing};
@@ -18,12 +19,14 @@ use walwise_model::settings::{NewFilesystem, SettingKind};
 /// The part for any disk, with the variable text between two `@`.
 const TEMPLATE: &str = include_str!("new.sh");
 
-/// A template with its placeholders replaced. Replacements are not scanned again, so no value can contain a
-/// placeholder.
+/// A template with its placeholders replaced. Replacements are not scanned again, so no value can
+/// contain a placeholder.
 pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (nth, piece) in template.split('@').enumerate() {
-        let value = values.iter().find(|(name, _)| nth % 2 == 1 && *name == piece);
+        let value = values
+            .iter()
+            .find(|(name, _)| nth % 2 == 1 && *name == piece);
         text.push_str(value.map_or(piece, |(_, value)| value));
     }
     text
@@ -31,7 +34,9 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
 
 /// The part for a free disk.
 pub fn part(report: &Report, target: &TargetSummary) -> String {
-    let Some(plan) = report.plan(&target.target) else { return nothing(target) };
+    let Some(plan) = report.plan(&target.target) else {
+        return nothing(target);
+    };
     match mkfs::made(&plan.steps) {
         Some(NewFilesystem::Zfs) => zfs(plan),
         Some(NewFilesystem::Ext4 | NewFilesystem::Xfs | NewFilesystem::Btrfs) | None => {
@@ -50,7 +55,9 @@ fn zfs(plan: &Plan) -> String {
     let numbered = (1..).zip(&plan.steps);
     commented(head)
         + &told(plan)
-        + &numbered.map(|(number, step)| existing::one(number, step)).collect::<String>()
+        + &numbered
+            .map(|(number, step)| existing::one(number, step))
+            .collect::<String>()
 }
 
 /// That it is the user's wish, where it is.
@@ -60,13 +67,18 @@ fn told(plan: &Plan) -> String {
 
 /// What a step sets, with its reason and its price.
 fn note(step: &Step) -> String {
-    let price = step.advice.price.as_ref().map(|price| format!(" Price: {price}")).unwrap_or_default();
+    let price = step
+        .advice
+        .price
+        .as_ref()
+        .map(|price| format!(" Price: {price}"))
+        .unwrap_or_default();
     commented(&format!("{}: {}.{price}", step.advice.setting, step.title))
 }
 
-/// The owner of a database's directory, an example of its name, and the lines that print the command which makes the
-/// database. A new cluster is always advised to have data checksums; the programs of a PostgreSQL release lie in a
-/// directory of their own (Debian, RHEL).
+/// The owner of a database's directory, an example of its name, and the lines that print the
+/// command which makes the database. A new cluster is always advised to have data checksums; the
+/// programs of a PostgreSQL release lie in a directory of their own (Debian, RHEL).
 const fn database(engine: Area) -> (&'static str, &'static str, &'static str) {
     match engine {
         Area::Pg => (
@@ -120,27 +132,48 @@ struct Recipe {
 }
 
 fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe, String> {
-    let disk = target.subjects.iter().find(|subject| subject.scope() == Scope::Device);
+    let disk = target
+        .subjects
+        .iter()
+        .find(|subject| subject.scope() == Scope::Device);
     let disk = disk.ok_or("the disk is not known")?;
     let text = |fact: &str| report.value(disk, fact).map(ToString::to_string);
-    let content = target.content.as_ref().filter(|content| content.may_be_given());
+    let content = target
+        .content
+        .as_ref()
+        .filter(|content| content.may_be_given());
     let content = content.ok_or("the disk is not known to be free")?;
     let node = text(device::PATH.name()).unwrap_or_else(|| format!("/dev/{}", disk.name()));
-    let name = node.strip_prefix("/dev/").filter(|name| plain(name, "_-.")).map(str::to_owned);
+    let name = node
+        .strip_prefix("/dev/")
+        .filter(|name| plain(name, "_-."))
+        .map(str::to_owned);
     let name = name.ok_or_else(|| format!("{node} is not a plain device name"))?;
     let size = match report.value(disk, device::SIZE.name()) {
         Some(Value::Whole(size)) if *size > 0 => *size,
-        _ => return Err("the size of the disk is not known, so it could not be told from another".to_owned()),
+        _ => {
+            return Err(
+                "the size of the disk is not known, so it could not be told from another"
+                    .to_owned(),
+            );
+        }
     };
-    let mkfs::Chosen { fstype, pass, mount } = mkfs::chosen(&plan.steps)?;
+    let mkfs::Chosen {
+        fstype,
+        pass,
+        mount,
+    } = mkfs::chosen(&plan.steps)?;
     let attributes = step(&plan.steps, SettingKind::DirectoryFlags);
     let identity = identity::of(report, disk);
-    // lsblk has serial numbers from udev, which does not run everywhere; one that is the identity is compared by its file.
+    // lsblk has serial numbers from udev, which does not run everywhere; one that is the identity
+    // is compared by its file.
     let by_lsblk = |serial: &String| identity.as_ref().is_none_or(|known| known.value != *serial);
     Ok(Recipe {
         serial: serial(report, disk).filter(by_lsblk),
         identity: identity.map(compared).transpose()?,
-        nocow: attributes.filter(|step| mkfs::sets_nocow(step)).map(in_place),
+        nocow: attributes
+            .filter(|step| mkfs::sets_nocow(step))
+            .map(in_place),
         engine: report.engine,
         mkfs: mkfs::command(&plan.steps, fstype)?,
         read: comment::inline(&content.sentence()),
@@ -157,19 +190,34 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
 /// An identity as the script compares it: the shell joins words with single blanks.
 fn compared(identity: Identity) -> Result<(String, String), String> {
     let words: Vec<&str> = identity.value.split_whitespace().collect();
-    let quoted = shell::quoted(&words.join(" ")).ok_or("the identity of the disk cannot be written")?;
+    let quoted =
+        shell::quoted(&words.join(" ")).ok_or("the identity of the disk cannot be written")?;
     Ok((identity.file, quoted))
 }
 
 /// The disk's serial number, when it was read on this very machine (a capture masks it).
 fn serial(report: &Report, disk: &Subject) -> Option<String> {
-    let serial = report.value(disk, "device.serial").filter(|_| report.host.live)?.to_string();
+    let serial = report
+        .value(disk, "device.serial")
+        .filter(|_| report.host.live)?
+        .to_string();
     plain(&serial, "_-.:").then_some(serial)
 }
 
 impl Recipe {
     fn script(&self) -> String {
-        let Self { name, node, size, fstype, pass, mkfs, mount, read, notes, .. } = self;
+        let Self {
+            name,
+            node,
+            size,
+            fstype,
+            pass,
+            mkfs,
+            mount,
+            read,
+            notes,
+            ..
+        } = self;
         let serial = self.serial.as_deref().unwrap_or_default();
         let (file, value) = match &self.identity {
             Some((file, value)) => (file.as_str(), value.as_str()),
@@ -182,7 +230,10 @@ impl Recipe {
             ""
         };
         let (owner, example, database) = database(self.engine);
-        let nocow = self.nocow.as_ref().map(|price| format!("{price}chattr +C \"$directory\"\n"));
+        let nocow = self
+            .nocow
+            .as_ref()
+            .map(|price| format!("{price}chattr +C \"$directory\"\n"));
         fill(
             TEMPLATE,
             &[

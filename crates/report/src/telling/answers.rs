@@ -24,12 +24,20 @@ pub struct AnswerRow {
 /// The rows that apply to a target.
 pub fn rows(target: &TargetSummary) -> Vec<AnswerRow> {
     let applies = |(_, answer): &(&Topic, &Answer)| answer.action != AnswerAction::NotApplicable;
-    target.answers.iter().filter(applies).map(|(topic, answer)| row(target, *topic, answer)).collect()
+    target
+        .answers
+        .iter()
+        .filter(applies)
+        .map(|(topic, answer)| row(target, *topic, answer))
+        .collect()
 }
 
 fn row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRow {
     let value = answer.value.as_ref().map(written);
-    let basis = answer.basis.map(|basis| format!(" ({})", basis.word())).unwrap_or_default();
+    let basis = answer
+        .basis
+        .map(|basis| format!(" ({})", basis.word()))
+        .unwrap_or_default();
     let interrupts = match answer.risk {
         Some(Risk::None | Risk::NeedsRemount) | None => String::new(),
         Some(risk) => format!(", {}", words::interruption(risk)),
@@ -37,7 +45,9 @@ fn row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRow {
     let recommended = match (answer.action, value) {
         (AnswerAction::Keep, Some(value)) => format!("keep {value}{basis}"),
         (AnswerAction::Change, Some(value)) => format!("{value}{basis}{interrupts}"),
-        (AnswerAction::Create, Some(value)) if topic == Topic::Filesystem => format!("create {value}{basis}"),
+        (AnswerAction::Create, Some(value)) if topic == Topic::Filesystem => {
+            format!("create {value}{basis}")
+        }
         (AnswerAction::Create, Some(value)) => format!("{value}{basis}"),
         (AnswerAction::NoAdvice, _) if topic == Topic::CommitLatency => "no advice".to_owned(),
         (AnswerAction::NoAdvice, _) => match &answer.current {
@@ -52,7 +62,10 @@ fn row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRow {
     AnswerRow {
         topic,
         label: answer.setting.unwrap_or(topic.label()),
-        now: answer.current.as_ref().map_or_else(|| absent(target, topic), written),
+        now: answer
+            .current
+            .as_ref()
+            .map_or_else(|| absent(target, topic), written),
         action: answer.action,
         recommended,
         why: answer.reason.clone(),
@@ -64,7 +77,9 @@ fn absent(target: &TargetSummary, topic: Topic) -> String {
     match topic {
         Topic::CommitLatency if target.kind.is_device() => "not mounted",
         Topic::CommitLatency => "not measured",
-        Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions if target.kind.is_device() => "none",
+        Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions if target.kind.is_device() => {
+            "none"
+        }
         Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions => "unknown",
         Topic::WalSyncMethod
         | Topic::FlushMethod
@@ -104,7 +119,12 @@ impl AnswerAction {
 pub fn grid(rows: Vec<AnswerRow>) -> Grid {
     let cells = |row: AnswerRow| {
         let recommended = format!("{} {}", row.action.mark(), row.recommended);
-        vec![Phrase::code(row.label), row.now.into(), recommended.into(), row.why.into()]
+        vec![
+            Phrase::code(row.label),
+            row.now.into(),
+            recommended.into(),
+            row.why.into(),
+        ]
     };
     Grid {
         head: vec!["setting", "now", "recommended", "why"],
@@ -117,8 +137,15 @@ pub fn grid(rows: Vec<AnswerRow>) -> Grid {
 /// The file systems that can be made on a free disk, in the order in which they are offered.
 pub fn candidates(report: &Report, target: &TargetSummary) -> Option<Grid> {
     let plan = report.plan(&target.target)?;
-    let is_first = |choice: &FilesystemChoice| plan.wanted().map_or(choice.first, |wanted| wanted == choice);
-    let best = plan.filesystems.iter().find(|choice| choice.first).and_then(|choice| choice.rank);
+    let is_first = |choice: &FilesystemChoice| {
+        plan.wanted()
+            .map_or(choice.first, |wanted| wanted == choice)
+    };
+    let best = plan
+        .filesystems
+        .iter()
+        .find(|choice| choice.first)
+        .and_then(|choice| choice.rank);
     let row = |choice: &FilesystemChoice| {
         let has = choice.filesystem.traits();
         let yes = |one: bool| Phrase::plain(if one { "yes" } else { "no" });
@@ -128,7 +155,12 @@ pub fn candidates(report: &Report, target: &TargetSummary) -> Option<Grid> {
             false => "for its features",
         };
         vec![
-            format!("{} {}", if is_first(choice) { "+" } else { " " }, choice.filesystem).into(),
+            format!(
+                "{} {}",
+                if is_first(choice) { "+" } else { " " },
+                choice.filesystem
+            )
+            .into(),
             format!("{}{}", has.flushes, if has.flushes > 1 { "+" } else { "" }).into(),
             yes(has.data_checksums),
             yes(has.shrinks),
@@ -136,10 +168,20 @@ pub fn candidates(report: &Report, target: &TargetSummary) -> Option<Grid> {
             published.into(),
         ]
     };
-    let made: Vec<&FilesystemChoice> =
-        plan.filesystems.iter().filter(|choice| choice.refused.is_none()).collect();
+    let made: Vec<&FilesystemChoice> = plan
+        .filesystems
+        .iter()
+        .filter(|choice| choice.refused.is_none())
+        .collect();
     (!made.is_empty()).then(|| Grid {
-        head: vec!["  candidate", "flushes/commit", "checksums", "shrinks", "snapshots", "published"],
+        head: vec![
+            "  candidate",
+            "flushes/commit",
+            "checksums",
+            "shrinks",
+            "snapshots",
+            "published",
+        ],
         right: vec![false, true, false, false, false, false],
         narrow: &[],
         rows: made.into_iter().map(row).collect(),
@@ -162,7 +204,11 @@ pub fn fix(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bu
         ([], None) => beneath.extend(explain().map(|command| Detail::Commands("", vec![command]))),
         (commands, _) => beneath.push(Detail::Commands("", commands.to_vec())),
     }
-    beneath.extend(fix.seen.as_ref().map(|seen| Detail::Aside("seen in", seen.clone().into())));
+    beneath.extend(
+        fix.seen
+            .as_ref()
+            .map(|seen| Detail::Aside("seen in", seen.clone().into())),
+    );
     let subject = words::subject(fix.subject);
     // Of a target there is one mount and one server, and there are several disks.
     let is_plain = target.is_some() && fix.subject.scope() != Scope::Device;
@@ -171,7 +217,11 @@ pub fn fix(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bu
     } else {
         format!("{subject}: {}", fix.title)
     };
-    let written = fix.rules.iter().map(|rule| words::level_as_written(report, rule)).collect::<String>();
+    let written = fix
+        .rules
+        .iter()
+        .map(|rule| words::level_as_written(report, rule))
+        .collect::<String>();
     Bullet {
         aside: fix.setting.map_or_else(Phrase::default, |_| {
             format!("interrupts: {}", words::interruption(fix.risk)).into()

@@ -1,4 +1,5 @@
-//! Findings without a place in a plan: what is to be done first, those that advise nothing, and those that cannot be decided.
+//! Findings without a place in a plan: what is to be done first, those that advise nothing, and
+//! those that cannot be decided.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,44 +32,65 @@ pub fn first(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Sectio
 }
 
 /// What applies to one target without advice.
-pub(crate) fn found_of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
+pub(crate) fn found_of_target(
+    chapter: &mut Chapter<'_, '_>,
+    target: &TargetSummary,
+) -> Option<Section> {
     let about = chapter.about(target);
-    let bare: Vec<Numbered<'_>> =
-        about.iter().copied().filter(|(_, finding)| finding.advice.is_empty()).collect();
+    let bare: Vec<Numbered<'_>> = about
+        .iter()
+        .copied()
+        .filter(|(_, finding)| finding.advice.is_empty())
+        .collect();
     found(chapter, Section::part("Found"), &bare)
 }
 
 /// What cannot be decided about one target.
-pub(crate) fn undecided_of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
+pub(crate) fn undecided_of_target(
+    chapter: &mut Chapter<'_, '_>,
+    target: &TargetSummary,
+) -> Option<Section> {
     let about = chapter.about(target);
     undecided(chapter, Section::part("Undecided"), about)
 }
 
 /// The findings about no target: those of the host as a whole, and those of its other parts.
 pub fn outside(report: &Report) -> (Vec<Numbered<'_>>, Vec<Numbered<'_>>) {
-    let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
-    let outside = report.findings.iter().enumerate().filter(|(_, finding)| !known.contains(&finding.subject));
+    let known: BTreeSet<&Subject> = report
+        .targets
+        .iter()
+        .flat_map(|target| &target.subjects)
+        .collect();
+    let outside = report
+        .findings
+        .iter()
+        .enumerate()
+        .filter(|(_, finding)| !known.contains(&finding.subject));
     outside.partition(|(_, finding)| finding.subject.scope() == Scope::Host)
 }
 
-/// How much was found beside the target that was asked for, and how to see it; nothing where nothing was, or everything was
-/// asked for.
+/// How much was found beside the target that was asked for, and how to see it; nothing where
+/// nothing was, or everything was asked for.
 pub fn beside(report: &Report, others: &[Numbered<'_>]) -> Option<Phrase> {
-    let matters =
-        |(_, finding): &&Numbered<'_>| finding.outcome == Outcome::Applies && finding.level > Level::Keep;
+    let matters = |(_, finding): &&Numbered<'_>| {
+        finding.outcome == Outcome::Applies && finding.level > Level::Keep
+    };
     let others: Vec<&Numbered<'_>> = others.iter().filter(matters).collect();
     if report.asked.is_none() || others.is_empty() {
         return None;
     }
-    let critical = others.iter().filter(|(_, finding)| finding.level == Level::Critical).count();
+    let critical = others
+        .iter()
+        .filter(|(_, finding)| finding.level == Level::Critical)
+        .count();
     let findings = words::count(others.len(), "finding");
     let says = format!("{findings} elsewhere on this host ({critical} critical): ");
     let check = report.host.command(Command::new("walwise check"))?;
     Some(Phrase::plain(says).and_command(check.as_str()))
 }
 
-/// What concerns no target: the host as a whole, and what lies beside, which is only counted where one target was asked
-/// for. No plan holds its advice.
+/// What concerns no target: the host as a whole, and what lies beside, which is only counted where
+/// one target was asked for. No plan holds its advice.
 pub fn elsewhere(chapter: &mut Chapter<'_, '_>) -> Vec<Section> {
     let report = chapter.report;
     let (host, beside_it) = outside(report);
@@ -76,7 +98,11 @@ pub fn elsewhere(chapter: &mut Chapter<'_, '_>) -> Vec<Section> {
     sections.extend(found(chapter, Section::top("This host"), &host));
     sections.extend(undecided(chapter, Section::top("Undecided"), &host));
     if report.asked.is_none() {
-        sections.extend(found(chapter, Section::top("Elsewhere on this host"), &beside_it));
+        sections.extend(found(
+            chapter,
+            Section::top("Elsewhere on this host"),
+            &beside_it,
+        ));
         sections.extend(undecided(chapter, Section::top("Undecided"), &beside_it));
         return sections;
     }
@@ -122,7 +148,10 @@ fn bullet(report: &Report, finding: &Finding) -> Bullet {
 
 /// What mends a finding, where that is told.
 fn remedy(finding: &Finding) -> Option<Detail> {
-    finding.remedy.as_ref().map(|remedy| Detail::Field("fix", (&*remedy.says).into()))
+    finding
+        .remedy
+        .as_ref()
+        .map(|remedy| Detail::Field("fix", (&*remedy.says).into()))
 }
 
 /// Whether a measurement is all that is missing.
@@ -134,8 +163,8 @@ fn waits_for_probe(needs: &[Vec<Need>]) -> bool {
 /// A finding, the facts that would decide it, and on how many more subjects it is open.
 type Serious<'a> = (&'a Finding, &'a [Need], usize);
 
-/// The serious ones with what they need, each rule once and those that need the same together; the others in a line. The
-/// level has a question mark: it is what the finding would be.
+/// The serious ones with what they need, each rule once and those that need the same together; the
+/// others in a line. The level has a question mark: it is what the finding would be.
 fn undecided<'a>(
     chapter: &mut Chapter<'_, 'a>,
     mut section: Section,
@@ -146,7 +175,9 @@ fn undecided<'a>(
     let (mut minor, mut waiting, mut blind): (Vec<&str>, Vec<&str>, Vec<&str>) =
         (Vec::new(), Vec::new(), Vec::new());
     for &(position, finding) in findings {
-        let Outcome::Undecided { needs } = &finding.outcome else { continue };
+        let Outcome::Undecided { needs } = &finding.outcome else {
+            continue;
+        };
         if !chapter.finding((position, finding)) {
             continue;
         }
@@ -156,7 +187,10 @@ fn undecided<'a>(
             waiting.push(&finding.rule);
         } else if finding.level < Level::Warning {
             minor.push(&finding.rule);
-        } else if let Some((_, _, more)) = at.get(finding.rule.as_str()).and_then(|i| serious.get_mut(*i)) {
+        } else if let Some((_, _, more)) = at
+            .get(finding.rule.as_str())
+            .and_then(|i| serious.get_mut(*i))
+        {
             *more += 1;
         } else {
             at.insert(&finding.rule, serious.len());
@@ -168,14 +202,35 @@ fn undecided<'a>(
     section.bullets(&["would be", "finding", "rule"], with_needs(&serious));
     let mut rules = |before: Phrase, rules: Vec<&str>| {
         if !rules.is_empty() {
-            section.say(before.and(": ").join(Phrase::codes(words::distinct(rules.into_iter()))));
+            section.say(
+                before
+                    .and(": ")
+                    .join(Phrase::codes(words::distinct(rules.into_iter()))),
+            );
         }
     };
-    let explain =
-        |before: String, behind: &str| Phrase::plain(before).and_command("walwise explain RULE").and(behind);
-    rules(explain(format!("{lead}{} at lower levels; ", minor.len()), " says what each needs"), minor);
-    rules(explain("Cannot be decided on this machine; ".to_owned(), " shows why"), blind);
-    let measured = Phrase::plain("Waiting for a measurement (").and_command("walwise check DIR").and(")");
+    let explain = |before: String, behind: &str| {
+        Phrase::plain(before)
+            .and_command("walwise explain RULE")
+            .and(behind)
+    };
+    rules(
+        explain(
+            format!("{lead}{} at lower levels; ", minor.len()),
+            " says what each needs",
+        ),
+        minor,
+    );
+    rules(
+        explain(
+            "Cannot be decided on this machine; ".to_owned(),
+            " shows why",
+        ),
+        blind,
+    );
+    let measured = Phrase::plain("Waiting for a measurement (")
+        .and_command("walwise check DIR")
+        .and(")");
     rules(measured, waiting);
     section.unless_empty()
 }
@@ -189,15 +244,24 @@ fn with_needs(serious: &[Serious<'_>]) -> Vec<Bullet> {
             continue;
         }
         for (finding, _, more) in serious.iter().filter(like) {
-            let others = if *more > 0 { format!(", and {more} more like it") } else { String::new() };
+            let others = if *more > 0 {
+                format!(", and {more} more like it")
+            } else {
+                String::new()
+            };
             bullets.push(Bullet {
                 aside: Phrase::code(&finding.rule).and(others),
                 about: About::finding(finding),
                 ..Bullet::marked(Mark::Level(finding.level, true), &*finding.title)
             });
         }
-        let needs = best.iter().map(|need| Detail::Field("needs", words::need(need).into()));
-        bullets.last_mut().into_iter().for_each(|last| last.beneath.extend(needs.clone()));
+        let needs = best
+            .iter()
+            .map(|need| Detail::Field("needs", words::need(need).into()));
+        bullets
+            .last_mut()
+            .into_iter()
+            .for_each(|last| last.beneath.extend(needs.clone()));
     }
     bullets
 }

@@ -1,4 +1,5 @@
-//! What concerns the host and no target: who looked at what, the targets in a line each, and what is said of the whole.
+//! What concerns the host and no target: who looked at what, the targets in a line each, and what
+//! is said of the whole.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +21,27 @@ pub const NOTHING: &str =
 pub fn line(report: &Report) -> String {
     let host = &report.host;
     // A release is known by its number, and all of them are Linux.
-    let os = host.os.split(" (").next().unwrap_or(&host.os).replace(" GNU/Linux", "");
-    let eyes = host.privileged.map(|privileged| if privileged { "root" } else { "not root" });
+    let os = host
+        .os
+        .split(" (")
+        .next()
+        .unwrap_or(&host.os)
+        .replace(" GNU/Linux", "");
+    let eyes = host
+        .privileged
+        .map(|privileged| if privileged { "root" } else { "not root" });
     let capture = (!host.live).then_some("capture");
     let walwise = format!("walwise {}", report.tool.version);
     let kernel = format!("Linux {}", host.kernel);
     let rules = format!("{} rules", report.tool.rules);
     let joined = |os: Option<&str>, rules: Option<&str>| {
-        let first = [Some(&*walwise), Some(&*host.name), os, Some(&*kernel), Some(&*host.seen_by)];
+        let first = [
+            Some(&*walwise),
+            Some(&*host.name),
+            os,
+            Some(&*kernel),
+            Some(&*host.seen_by),
+        ];
         let all = first.into_iter().chain([eyes, capture, rules]);
         all.flatten().collect::<Vec<_>>().join(" · ")
     };
@@ -54,7 +68,11 @@ pub fn head(report: &Report) -> Vec<Section> {
             .and_code(&host.kernel)
             .and(format!(", seen from the {}{eyes}", host.seen_by)),
     );
-    let origin = if host.live { "" } else { ", from a capture of that machine" };
+    let origin = if host.live {
+        ""
+    } else {
+        ", from a capture of that machine"
+    };
     let (rules, pack) = (report.tool.rules, report.pack.words());
     section.say(Phrase::code(&report.when).and(format!(", {rules} rules ({pack}){origin}")));
     let mut sections = vec![section];
@@ -75,16 +93,27 @@ pub fn summary(findings: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> O
             0 => standing,
             count => standing.and(format!(", {count} critical")),
         };
-        let choice = target.rank.map(|rank| format!(", choice {rank}: {}", target.rank_because));
-        vec![standing, Phrase::code(&target.title).and(choice.unwrap_or_default())]
+        let choice = target
+            .rank
+            .map(|rank| format!(", choice {rank}: {}", target.rank_because));
+        vec![
+            standing,
+            Phrase::code(&target.title).and(choice.unwrap_or_default()),
+        ]
     };
     let mut section = Section::part("");
     let rows = targets.iter().map(row).collect();
-    section.grid(Grid { head: vec!["verdict", "target"], right: Vec::new(), narrow: &[], rows });
+    section.grid(Grid {
+        head: vec!["verdict", "target"],
+        right: Vec::new(),
+        narrow: &[],
+        rows,
+    });
     Some(section)
 }
 
-/// What no target told: other findings, what was settled between rules, what was taken out, and what is said of the run.
+/// What no target told: other findings, what was settled between rules, what was taken out, and
+/// what is said of the run.
 pub fn rest<'a>(report: &'a Report, chapter: &mut Chapter<'_, 'a>) -> Vec<Section> {
     let mut sections = findings::elsewhere(chapter);
     sections.extend(conflicts(report, |_| true));
@@ -100,7 +129,8 @@ pub fn rest<'a>(report: &'a Report, chapter: &mut Chapter<'_, 'a>) -> Vec<Sectio
 pub fn conflicts(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::top("Conflicting rules");
     let one = |conflict: &crate::Conflict| Bullet {
-        says: Phrase::code(conflict.setting.name).and(format!(" of {}", words::subject(&conflict.subject))),
+        says: Phrase::code(conflict.setting.name)
+            .and(format!(" of {}", words::subject(&conflict.subject))),
         beneath: vec![
             Detail::Field("followed", conflict.followed.clone().into()),
             Detail::Field(
@@ -110,7 +140,10 @@ pub fn conflicts(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Secti
         ],
         ..Bullet::default()
     };
-    let conflicts = report.conflicts.iter().filter(|conflict| of(&conflict.subject));
+    let conflicts = report
+        .conflicts
+        .iter()
+        .filter(|conflict| of(&conflict.subject));
     section.bullets(&["setting"], conflicts.map(one).collect());
     section.unless_empty()
 }
@@ -119,12 +152,20 @@ pub fn conflicts(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Secti
 pub fn withheld(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::top("Not advised: not valid on this machine");
     let one = |withheld: &crate::Withheld| Bullet {
-        says: format!("{} for {}", withheld.advice, words::subject(&withheld.subject)).into(),
+        says: format!(
+            "{} for {}",
+            withheld.advice,
+            words::subject(&withheld.subject)
+        )
+        .into(),
         aside: Phrase::code(&withheld.rule),
         beneath: vec![Detail::Sentence(withheld.because.clone().into())],
         ..Bullet::default()
     };
-    let withheld = report.withheld.iter().filter(|withheld| of(&withheld.subject));
+    let withheld = report
+        .withheld
+        .iter()
+        .filter(|withheld| of(&withheld.subject));
     section.bullets(&["advice", "rule"], withheld.map(one).collect());
     section.unless_empty()
 }
@@ -132,18 +173,35 @@ pub fn withheld(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Sectio
 /// What is to be said of the run.
 pub fn warnings(report: &Report) -> Option<Section> {
     let mut section = Section::top("About this run");
-    section
-        .bullets(&[], report.warnings.iter().map(|warning| Bullet::sentence(warning.to_string())).collect());
+    section.bullets(
+        &[],
+        report
+            .warnings
+            .iter()
+            .map(|warning| Bullet::sentence(warning.to_string()))
+            .collect(),
+    );
     section.unless_empty()
 }
 
 /// The public sources of every rule that applies.
 fn sources(report: &Report) -> Option<Section> {
-    let applies = report.findings.iter().filter(|finding| finding.outcome == Outcome::Applies);
+    let applies = report
+        .findings
+        .iter()
+        .filter(|finding| finding.outcome == Outcome::Applies);
     let rules: BTreeMap<&str, &[String]> = applies.map(|one| (&*one.rule, &*one.refs)).collect();
     let row = |(rule, refs): (&str, &[String])| vec![Phrase::code(rule), refs.join("; ").into()];
-    let mut section = Section { is_appendix: true, ..Section::top("Sources") };
+    let mut section = Section {
+        is_appendix: true,
+        ..Section::top("Sources")
+    };
     let rows = rules.into_iter().map(row).collect();
-    section.grid(Grid { head: vec!["rule", "rests on"], right: Vec::new(), narrow: &[], rows });
+    section.grid(Grid {
+        head: vec!["rule", "rests on"],
+        right: Vec::new(),
+        narrow: &[],
+        rows,
+    });
     section.unless_empty()
 }

@@ -1,6 +1,8 @@
-//! A kept report: what it says of host, targets, findings and prices, without having looked at anything.
+//! A kept report: what it says of host, targets, findings and prices, without having looked at
+//! anything.
 //!
-//! Whoever wrote the file may not be walwise. What it says is told as text, and its commands are not repeated.
+//! Whoever wrote the file may not be walwise. What it says is told as text, and its commands are
+//! not repeated.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +20,11 @@ pub fn sections(kept: &Kept) -> Vec<Section> {
     let mut told: BTreeSet<(&str, &Subject)> = BTreeSet::new();
     for (target, about) in &kept.targets {
         sections.push(target_heading(kept, target, about));
-        let findings: Vec<_> =
-            kept.findings.iter().filter(|((_, subject), _)| about.subjects.contains(subject)).collect();
+        let findings: Vec<_> = kept
+            .findings
+            .iter()
+            .filter(|((_, subject), _)| about.subjects.contains(subject))
+            .collect();
         let findings: Vec<_> = findings
             .into_iter()
             .filter(|((rule, subject), _)| told.insert((rule.as_str(), subject)))
@@ -44,7 +49,11 @@ fn head(kept: &Kept) -> Section {
         Some(false) => " without root's privileges",
         None => "",
     };
-    let origin = if made.live { "" } else { ", from a capture of that machine" };
+    let origin = if made.live {
+        ""
+    } else {
+        ", from a capture of that machine"
+    };
     let mut section = Section::top("");
     section.say(
         Phrase::plain("A kept report by walwise ")
@@ -63,18 +72,31 @@ fn head(kept: &Kept) -> Section {
         .and(" looks at this host."),
     );
     if kept.unreadable > 0 {
-        section.say(format!("{} of it could not be read.", words::count(kept.unreadable, "part")));
+        section.say(format!(
+            "{} of it could not be read.",
+            words::count(kept.unreadable, "part")
+        ));
     }
     if kept.foreign > 0 {
         let says = "in it that this version does not know.";
-        section.say(format!("There is {} {says}", words::count(kept.foreign, "fact")));
+        section.say(format!(
+            "There is {} {says}",
+            words::count(kept.foreign, "fact")
+        ));
     }
     section
 }
 
 fn target_heading(kept: &Kept, target: &Subject, about: &KeptTarget) -> Section {
-    let name = if about.title.is_empty() { target.name() } else { &about.title };
-    let standing = kept.verdicts.get(target).map_or("no verdict", |standing| standing.word());
+    let name = if about.title.is_empty() {
+        target.name()
+    } else {
+        &about.title
+    };
+    let standing = kept
+        .verdicts
+        .get(target)
+        .map_or("no verdict", |standing| standing.word());
     Section::top(Phrase::verdict(standing).and(": ").and_code(name))
 }
 
@@ -87,9 +109,15 @@ fn found(mut section: Section, findings: &[Found<'_>]) -> Option<Section> {
     let bullet = |((rule, subject), finding): Found<'_>| Bullet {
         of: words::subject(subject),
         aside: Phrase::code(rule),
-        ..Bullet::marked(Mark::Level(finding.level, !finding.applies), &*finding.title)
+        ..Bullet::marked(
+            Mark::Level(finding.level, !finding.applies),
+            &*finding.title,
+        )
     };
-    section.bullets(&["level", "of", "finding", "rule"], findings.into_iter().map(bullet).collect());
+    section.bullets(
+        &["level", "of", "finding", "rule"],
+        findings.into_iter().map(bullet).collect(),
+    );
     section.unless_empty()
 }
 
@@ -110,25 +138,44 @@ fn price(probe: &KeptProbe) -> Option<Section> {
         narrow: &[],
         rows: rows.collect(),
     });
-    section.say(Phrase::plain("Measured in ").and_code(&probe.directory).and(format!(" at {}.", probe.when)));
-    let doubts = probe.doubts.iter().map(|says| Bullet::marked(Mark::Remark("caveat"), &**says));
+    section.say(
+        Phrase::plain("Measured in ")
+            .and_code(&probe.directory)
+            .and(format!(" at {}.", probe.when)),
+    );
+    let doubts = probe
+        .doubts
+        .iter()
+        .map(|says| Bullet::marked(Mark::Remark("caveat"), &**says));
     section.bullets(&[], doubts.collect());
     section.unless_empty()
 }
 
 /// Every fact, where there is room.
 fn facts(kept: &Kept) -> Option<Section> {
-    let mut section = Section { is_appendix: true, ..Section::top("Facts") };
+    let mut section = Section {
+        is_appendix: true,
+        ..Section::top("Facts")
+    };
     let rows = kept.facts.iter().flat_map(|(subject, facts)| {
         facts.iter().map(move |(name, fact)| {
             let value = match fact {
                 KeptFact::Known { value } => value.text(),
                 KeptFact::Unknown { why } => format!("not known: {why}"),
             };
-            vec![words::subject(subject).into(), Phrase::code(*name), value.into()]
+            vec![
+                words::subject(subject).into(),
+                Phrase::code(*name),
+                value.into(),
+            ]
         })
     });
     let rows = rows.collect();
-    section.grid(Grid { head: vec!["of", "fact", "value"], right: Vec::new(), narrow: &[], rows });
+    section.grid(Grid {
+        head: vec!["of", "fact", "value"],
+        right: Vec::new(),
+        narrow: &[],
+        rows,
+    });
     section.unless_empty()
 }

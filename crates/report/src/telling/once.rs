@@ -1,7 +1,7 @@
 //! Under which target a finding or a step is told, so that nothing is told twice.
 //!
-//! It knows nothing of sections. The places are settled before the first section is made, so that all processors can make
-//! the sections of a large host and their order is still always the same.
+//! It knows nothing of sections. The places are settled before the first section is made, so that
+//! all processors can make the sections of a large host and their order is still always the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,12 @@ impl<'a> FindingsByTarget<'a> {
     pub fn new(report: &'a Report) -> Self {
         let index = Index::new(&report.findings);
         let about = workers::each(&report.targets, |target| index.about(&target.subjects));
-        let about = report.targets.iter().map(|target| &target.target).zip(about).collect();
+        let about = report
+            .targets
+            .iter()
+            .map(|target| &target.target)
+            .zip(about)
+            .collect();
         Self { report, about }
     }
 
@@ -33,7 +38,10 @@ impl<'a> FindingsByTarget<'a> {
     pub fn alone(report: &'a Report, target: &'a TargetSummary) -> Self {
         let subjects = [target.subjects.as_slice(), &[Subject::host()]].concat();
         let about = Index::new(&report.findings).about(&subjects);
-        Self { report, about: BTreeMap::from([(&target.target, about)]) }
+        Self {
+            report,
+            about: BTreeMap::from([(&target.target, about)]),
+        }
     }
 
     /// The findings about a target.
@@ -85,7 +93,11 @@ impl<'a> FindingsByTarget<'a> {
         if !target.kind.is_device() {
             return None;
         }
-        let steps = self.report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
+        let steps = self
+            .report
+            .plan(&target.target)
+            .into_iter()
+            .flat_map(|plan| &plan.steps);
         let steps = steps.map(|step| format!("{}: {}", step.advice.setting, step.advice.summary()));
         let told = self.about(target).iter();
         let told = told.map(|(_, finding)| format!("{} {}", finding.rule, finding.outcome.word()));
@@ -154,7 +166,8 @@ impl<'t, 'a> Chapter<'t, 'a> {
         first.is_none_or(|first| *first == self.place) && self.steps.insert(same(step))
     }
 
-    /// Notes the reason of a step; false when the same rules gave another step of the target before in the same words.
+    /// Notes the reason of a step; false when the same rules gave another step of the target before
+    /// in the same words.
     pub fn reason(&mut self, step: &'a Step) -> bool {
         self.reasons.insert((&step.rules, &step.title))
     }

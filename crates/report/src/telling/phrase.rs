@@ -1,5 +1,5 @@
-//! A sentence in pieces: what is a name, a value or a command stands apart from the words around it, so that each form
-//! marks and escapes it in its own way.
+//! A sentence in pieces: what is a name, a value or a command stands apart from the words around
+//! it, so that each form marks and escapes it in its own way.
 
 use std::fmt;
 
@@ -18,7 +18,8 @@ pub enum Fragment {
     Strong(String),
     /// A verdict in a heading, which forms without larger letters write in capitals.
     Verdict(String),
-    /// The heading under which the whole report tells the rest. The short text names the option that shows it.
+    /// The heading under which the whole report tells the rest. The short text names the option
+    /// that shows it.
     Further(&'static str),
 }
 
@@ -122,7 +123,9 @@ impl<S: Into<String>> From<S> for Phrase {
 impl fmt::Display for Phrase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|fragment| match fragment {
-            Fragment::Plain(words) | Fragment::Code(words) | Fragment::Strong(words) => f.write_str(words),
+            Fragment::Plain(words) | Fragment::Code(words) | Fragment::Strong(words) => {
+                f.write_str(words)
+            }
             Fragment::Command(command) => write!(f, "`{command}`"),
             Fragment::Further(_) => f.write_str("-v"),
             Fragment::Verdict(words) => f.write_str(&words.to_uppercase()),

@@ -1,4 +1,5 @@
-//! What a report says to people, as data: sections with a heading, and in them sentences, bullets, grids and instructions.
+//! What a report says to people, as data: sections with a heading, and in them sentences, bullets,
+//! grids and instructions.
 //!
 //! Sections know no form; [`crate::text`], [`crate::markdown`] and the screens draw them.
 
@@ -46,7 +47,8 @@ pub enum Element {
 
 #[derive(Clone, Debug)]
 pub struct Bullets {
-    /// Names of the columns that the bullets fill, in the order of their fields; none where each bullet is a sentence.
+    /// Names of the columns that the bullets fill, in the order of their fields; none where each
+    /// bullet is a sentence.
     pub head: &'static [&'static str],
     pub bullets: Vec<Bullet>,
 }
@@ -204,7 +206,10 @@ impl Section {
 
     /// A part of the section before.
     pub fn part(heading: impl Into<Phrase>) -> Self {
-        Self { rank: Rank::Part, ..Self::top(heading) }
+        Self {
+            rank: Rank::Part,
+            ..Self::top(heading)
+        }
     }
 
     /// The same with a sentence in it.
@@ -231,7 +236,8 @@ impl Section {
     /// Adds bullets, if there are any.
     pub fn bullets(&mut self, head: &'static [&'static str], bullets: Vec<Bullet>) {
         if !bullets.is_empty() {
-            self.elements.push(Element::Bullets(Bullets { head, bullets }));
+            self.elements
+                .push(Element::Bullets(Bullets { head, bullets }));
         }
     }
 
@@ -261,9 +267,17 @@ pub struct Cells<C> {
 impl Bullets {
     /// The names of the columns, and a row for each bullet; a column that none fills is left out.
     pub fn table<C: Clone + Default>(&self, form: &Cells<C>) -> (Vec<&'static str>, Vec<Vec<C>>) {
-        let marks = self.bullets.iter().map(|one| one.marks.len()).max().unwrap_or_default();
+        let marks = self
+            .bullets
+            .iter()
+            .map(|one| one.marks.len())
+            .max()
+            .unwrap_or_default();
         let has = |filled: fn(&Bullet) -> bool| self.bullets.iter().any(filled);
-        let (of, aside) = (has(|one| !one.of.is_empty()), has(|one| !one.aside.is_empty()));
+        let (of, aside) = (
+            has(|one| !one.of.is_empty()),
+            has(|one| !one.aside.is_empty()),
+        );
         let by_rule = has(|one| !one.rule.is_empty());
         let cells = |one: &Bullet| {
             let mut cells: Vec<C> = one.marks.iter().map(form.mark).collect();
@@ -276,7 +290,15 @@ impl Bullets {
         };
         let rows: Vec<Vec<C>> = self.bullets.iter().map(cells).collect();
         let columns = rows.first().map_or(0, Vec::len);
-        (self.head.iter().copied().chain(std::iter::repeat("")).take(columns).collect(), rows)
+        (
+            self.head
+                .iter()
+                .copied()
+                .chain(std::iter::repeat(""))
+                .take(columns)
+                .collect(),
+            rows,
+        )
     }
 }
 
@@ -288,9 +310,17 @@ impl Instruction {
     pub fn table<C>(steps: &[Self], form: &Cells<C>) -> Vec<Vec<C>> {
         let row = |step: &Self| {
             let number = (form.text)(&step.number?.to_string());
-            let [of, change, affects] = [&step.of, &step.change, &step.affects].map(|says| (form.text)(says));
+            let [of, change, affects] =
+                [&step.of, &step.change, &step.affects].map(|says| (form.text)(says));
             let level = (form.mark)(&Mark::Level(step.level, false));
-            Some(vec![number, level, (form.code)(step.setting), of, change, affects])
+            Some(vec![
+                number,
+                level,
+                (form.code)(step.setting),
+                of,
+                change,
+                affects,
+            ])
         };
         steps.iter().filter_map(row).collect()
     }
@@ -298,12 +328,19 @@ impl Instruction {
 
 impl Bullet {
     pub fn sentence(says: impl Into<Phrase>) -> Self {
-        Self { says: says.into(), ..Self::default() }
+        Self {
+            says: says.into(),
+            ..Self::default()
+        }
     }
 
     /// A sentence behind a mark.
     pub fn marked(mark: Mark, says: impl Into<Phrase>) -> Self {
-        Self { marks: vec![mark], says: says.into(), ..Self::default() }
+        Self {
+            marks: vec![mark],
+            says: says.into(),
+            ..Self::default()
+        }
     }
 }
 

@@ -1,15 +1,19 @@
-//! The short report of one target in about 25 lines: the host, the verdict with its caveat, the flush path, the answers, what
-//! to fix first, and what is not known. Several targets are a line each, then comes the worst.
+//! The short report of one target in about 25 lines: the host, the verdict with its caveat, the
+//! flush path, the answers, what to fix first, and what is not known. Several targets are a line
+//! each, then comes the worst.
 //!
-//! A limit cuts what has little weight and says how much. It never cuts what is critical, what a verdict cannot see, advice
-//! that was withheld, notes, or the number of critical findings that are undecided.
+//! A limit cuts what has little weight and says how much. It never cuts what is critical, what a
+//! verdict cannot see, advice that was withheld, notes, or the number of critical findings that are
+//! undecided.
 
 use std::collections::BTreeSet;
 
 use super::answers::{self, AnswerRow};
 use super::once::{Chapter, FindingsByTarget, Numbered};
 use super::section::{Bullet, Detail, Grid, Mark, Section};
-use super::{Phrase, baseline, findings, flush, host, order, price, target, unknown, what_if, words};
+use super::{
+    Phrase, baseline, findings, flush, host, order, price, target, unknown, what_if, words,
+};
 use crate::fixes::{self, Fix};
 use crate::{Report, TargetSummary};
 use walwise_judge::rules::{Finding, Level, Outcome};
@@ -62,17 +66,27 @@ pub struct VisibleFixes {
 impl FixList {
     /// Whether an entry is more than advice.
     pub fn is_urgent(&self) -> bool {
-        self.entries.iter().any(|entry| entry.level >= Level::Warning)
+        self.entries
+            .iter()
+            .any(|entry| entry.level >= Level::Warning)
     }
 
     /// All that is critical, warnings with a command, and others as far as there is room.
     pub fn visible(&self, detail: FixDetail) -> VisibleFixes {
-        let (shown, cut) = self.entries.split_at(self.always.max(detail.entries).min(self.entries.len()));
+        let (shown, cut) = self
+            .entries
+            .split_at(self.always.max(detail.entries).min(self.entries.len()));
         let more = (!cut.is_empty()).then(|| {
-            let rules = words::distinct(cut.iter().flat_map(|entry| entry.rules.iter().map(String::as_str)));
+            let rules = words::distinct(
+                cut.iter()
+                    .flat_map(|entry| entry.rules.iter().map(String::as_str)),
+            );
             match rules.as_slice() {
                 [one, two, three, _, ..] => {
-                    format!("+ {} more: {one}, {two}, {three}, … (--only plan)", cut.len())
+                    format!(
+                        "+ {} more: {one}, {two}, {three}, … (--only plan)",
+                        cut.len()
+                    )
                 }
                 few => format!("+ {} more: {}", cut.len(), few.join(", ")),
             }
@@ -81,7 +95,8 @@ impl FixList {
             let mut fix = entry.fix.clone();
             if !detail.sources && entry.level < Level::Critical {
                 fix.rule.clear();
-                fix.beneath.retain(|detail| !matches!(detail, Detail::Aside(..)));
+                fix.beneath
+                    .retain(|detail| !matches!(detail, Detail::Aside(..)));
             }
             (entry.number, fix)
         };
@@ -96,19 +111,32 @@ impl FixList {
     /// The critical ones of these, none of them numbered.
     fn critical(report: &Report, fixes: &[Fix<'_>]) -> Self {
         let critical = fixes.iter().filter(|fix| fix.level == Level::Critical);
-        let entries: Vec<FixEntry> = critical.map(|fix| FixEntry::new(report, None, None, fix)).collect();
-        Self { always: entries.len(), entries, persist: None }
+        let entries: Vec<FixEntry> = critical
+            .map(|fix| FixEntry::new(report, None, None, fix))
+            .collect();
+        Self {
+            always: entries.len(),
+            entries,
+            persist: None,
+        }
     }
 }
 
 impl FixEntry {
-    fn new(report: &Report, of: Option<&TargetSummary>, number: Option<usize>, fix: &Fix<'_>) -> Self {
+    fn new(
+        report: &Report,
+        of: Option<&TargetSummary>,
+        number: Option<usize>,
+        fix: &Fix<'_>,
+    ) -> Self {
         Self {
             number,
             fix: answers::fix(report, of, fix),
             level: fix.level,
             rules: fix.rules.clone(),
-            is_mount: fix.setting.is_some_and(|setting| setting.kind == SettingKind::MountOptions),
+            is_mount: fix
+                .setting
+                .is_some_and(|setting| setting.kind == SettingKind::MountOptions),
         }
     }
 }
@@ -116,26 +144,48 @@ impl FixEntry {
 /// How many targets the table names before it counts those of little urgency.
 const TARGETS: usize = 12;
 
-/// How much is said of what to fix. What is critical, warnings with a command, and what makes a file system are always
-/// said.
+/// How much is said of what to fix. What is critical, warnings with a command, and what makes a
+/// file system are always said.
 #[derive(Clone, Copy, Debug)]
 pub struct FixDetail {
     /// How many entries are shown, if so many are less urgent.
     pub entries: usize,
-    /// Whether each says where the value in force was read and its rules, and what keeps mount options over a reboot.
+    /// Whether each says where the value in force was read and its rules, and what keeps mount
+    /// options over a reboot.
     pub sources: bool,
 }
 
 impl FixDetail {
     /// From most to least.
     pub const ALL: [Self; 7] = [
-        Self { entries: 3, sources: true },
-        Self { entries: 2, sources: true },
-        Self { entries: 1, sources: true },
-        Self { entries: 2, sources: false },
-        Self { entries: 1, sources: false },
-        Self { entries: 0, sources: true },
-        Self { entries: 0, sources: false },
+        Self {
+            entries: 3,
+            sources: true,
+        },
+        Self {
+            entries: 2,
+            sources: true,
+        },
+        Self {
+            entries: 1,
+            sources: true,
+        },
+        Self {
+            entries: 2,
+            sources: false,
+        },
+        Self {
+            entries: 1,
+            sources: false,
+        },
+        Self {
+            entries: 0,
+            sources: true,
+        },
+        Self {
+            entries: 0,
+            sources: false,
+        },
     ];
 }
 
@@ -152,7 +202,9 @@ pub fn pieces(report: &Report) -> Vec<Piece> {
     let mut said_limits: Vec<&str> = Vec::new();
     for (place, target) in targets.iter().enumerate() {
         let chapter = places.chapter(place);
-        let limits = report.verdict(&target.target).map_or("", |verdict| &*verdict.limits);
+        let limits = report
+            .verdict(&target.target)
+            .map_or("", |verdict| &*verdict.limits);
         if place == 0 && report.baseline.is_none() {
             lines.extend(first_target(&chapter, target));
         } else if place == 0 {
@@ -167,13 +219,24 @@ pub fn pieces(report: &Report) -> Vec<Piece> {
     }
     if report.baseline.is_some() {
         lines.extend(baseline::sections(report).into_iter().map(Piece::Section));
-        let critical = targets.first().map(|target| never_cut(&places.chapter(0), target));
+        let critical = targets
+            .first()
+            .map(|target| never_cut(&places.chapter(0), target));
         lines.extend(critical.into_iter().flatten());
     }
     lines.extend(elsewhere(report));
-    let notes = report.warnings.iter().map(|note| labelled("Note", note.to_string()));
+    let notes = report
+        .warnings
+        .iter()
+        .map(|note| labelled("Note", note.to_string()));
     lines.extend(notes.map(Piece::Line));
-    lines.extend(report.what_if.iter().flat_map(what_if::sections).map(Piece::Section));
+    lines.extend(
+        report
+            .what_if
+            .iter()
+            .flat_map(what_if::sections)
+            .map(Piece::Section),
+    );
     once(lines)
 }
 
@@ -199,7 +262,8 @@ fn labelled(label: &'static str, says: impl Into<Phrase>) -> Bullet {
     Bullet::marked(Mark::Remark(label), says)
 }
 
-/// Several targets in a line each, the worst first: standing, critical findings, name, file system, latency.
+/// Several targets in a line each, the worst first: standing, critical findings, name, file system,
+/// latency.
 fn table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<Piece> {
     if targets.len() < 2 {
         return Vec::new();
@@ -212,7 +276,12 @@ fn table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<Pi
             count => standing.and(format!(", {count} critical")),
         };
         let latency = price::median(report, target).unwrap_or_else(|| "–".to_owned());
-        vec![standing, Phrase::code(&target.title), file_system(report, target).into(), latency.into()]
+        vec![
+            standing,
+            Phrase::code(&target.title),
+            file_system(report, target).into(),
+            latency.into(),
+        ]
     };
     let (named, others): (Vec<_>, Vec<_>) = targets
         .iter()
@@ -232,14 +301,19 @@ fn table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<Pi
 /// The type of the file system; empty where there is none yet.
 pub fn file_system(report: &Report, target: &TargetSummary) -> String {
     let mounted = report.facts.resolve(&target.target, Scope::Mount);
-    mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE)).unwrap_or_default()
+    mounted
+        .and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE))
+        .unwrap_or_default()
 }
 
 fn first_target(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Piece> {
     let report = chapter.report;
     let mut pieces = verdict(report, of);
     if let Some(verdict) = report.verdict(&of.target) {
-        pieces.push(Piece::Line(labelled("Path", flush::line(&verdict.flush_path))));
+        pieces.push(Piece::Line(labelled(
+            "Path",
+            flush::line(&verdict.flush_path),
+        )));
     }
     pieces.extend(answers::candidates(report, of).map(Piece::Grid));
     pieces.push(Piece::Answers(answers::rows(of)));
@@ -251,7 +325,11 @@ fn first_target(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Piece> {
 }
 
 fn findings_of<'a>(chapter: &Chapter<'_, 'a>, of: &TargetSummary) -> Vec<&'a Finding> {
-    chapter.about(of).iter().map(|(_, finding)| *finding).collect()
+    chapter
+        .about(of)
+        .iter()
+        .map(|(_, finding)| *finding)
+        .collect()
 }
 
 fn fix_list(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> FixList {
@@ -283,26 +361,37 @@ fn never_cut(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Piece> {
     pieces
 }
 
-/// How many more there are, and under which heading the whole report has them; `what` begins with a blank.
+/// How many more there are, and under which heading the whole report has them; `what` begins with a
+/// blank.
 fn more(count: usize, what: &str, heading: &'static str) -> Option<Bullet> {
     let says = || Phrase::plain(format!("+ {count} more{what}")).and_further(heading);
     (count > 0).then(|| Bullet::sentence(says()))
 }
 
-/// The verdict as a heading, then in a sentence with what is missing of the copies, what becomes of commits with the host,
-/// and what cannot be seen from here.
+/// The verdict as a heading, then in a sentence with what is missing of the copies, what becomes of
+/// commits with the host, and what cannot be seen from here.
 fn verdict(report: &Report, of: &TargetSummary) -> Vec<Piece> {
     let standing = report.verdict(&of.target).map(|verdict| verdict.standing);
     let heading = target::standing(report, of);
     let sentences = match report.verdict(&of.target) {
         Some(verdict) => {
-            let all = [&verdict.sentence, &verdict.second_fault, &verdict.host_loss, &verdict.limits];
-            all.into_iter().filter(|says| !says.is_empty()).cloned().collect()
+            let all = [
+                &verdict.sentence,
+                &verdict.second_fault,
+                &verdict.host_loss,
+                &verdict.limits,
+            ];
+            all.into_iter()
+                .filter(|says| !says.is_empty())
+                .cloned()
+                .collect()
         }
         None => target::without_verdict(of),
     };
     let head = Bullet::marked(Mark::Verdict(heading, standing), Phrase::code(&of.title));
-    let sentences = sentences.into_iter().map(|says: String| Piece::Line(Bullet::sentence(says)));
+    let sentences = sentences
+        .into_iter()
+        .map(|says: String| Piece::Line(Bullet::sentence(says)));
     [Piece::Line(head)].into_iter().chain(sentences).collect()
 }
 
@@ -319,27 +408,48 @@ fn undecided(findings: &[Numbered<'_>], what: &str) -> Option<Bullet> {
 
 /// Advice that was taken out.
 fn withheld(report: &Report, of: &TargetSummary) -> Vec<Bullet> {
-    let about = report.withheld.iter().filter(|one| of.subjects.contains(&one.subject));
+    let about = report
+        .withheld
+        .iter()
+        .filter(|one| of.subjects.contains(&one.subject));
     about.map(withheld_line).collect()
 }
 
 fn withheld_line(one: &crate::Withheld) -> Bullet {
-    Bullet { rule: one.rule.clone(), ..labelled("Withheld", words::withheld(one)) }
+    Bullet {
+        rule: one.rule.clone(),
+        ..labelled("Withheld", words::withheld(one))
+    }
 }
 
 /// What concerns no target: what is critical of it, and how much else there is.
 fn elsewhere(report: &Report) -> Vec<Piece> {
     let (host, beside) = findings::outside(report);
     let beside_asked = findings::beside(report, &beside);
-    let told = if report.asked.is_some() { host } else { [host, beside].concat() };
+    let told = if report.asked.is_some() {
+        host
+    } else {
+        [host, beside].concat()
+    };
     let all: Vec<&Finding> = told.iter().map(|(_, finding)| *finding).collect();
     let fixes = fixes::other_fixes(&all);
-    let lesser = fixes.iter().filter(|fix| fix.level < Level::Critical).count();
+    let lesser = fixes
+        .iter()
+        .filter(|fix| fix.level < Level::Critical)
+        .count();
     let mut pieces = vec![Piece::Fixes(FixList::critical(report, &fixes))];
     pieces.extend(undecided(&told, " about the host").map(Piece::Line));
-    let of_target =
-        |one: &&crate::Withheld| report.targets.iter().any(|target| target.subjects.contains(&one.subject));
-    let withheld = report.withheld.iter().filter(|one| !of_target(one)).map(withheld_line);
+    let of_target = |one: &&crate::Withheld| {
+        report
+            .targets
+            .iter()
+            .any(|target| target.subjects.contains(&one.subject))
+    };
+    let withheld = report
+        .withheld
+        .iter()
+        .filter(|one| !of_target(one))
+        .map(withheld_line);
     pieces.extend(withheld.map(Piece::Line));
     pieces.extend(more(lesser, " about the host", "Findings").map(Piece::Line));
     pieces.extend(beside_asked.map(Bullet::sentence).map(Piece::Line));

@@ -1,4 +1,5 @@
-//! What is not known: of a target what it needs, by what would help; of the host as a whole only how much.
+//! What is not known: of a target what it needs, by what would help; of the host as a whole only
+//! how much.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +25,11 @@ pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Se
     let needs = needs(chapter, target);
     let bullet = |(help, group): (Help, RemedyGroup<'_>)| {
         let more = group.names.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
         let names = Phrase::codes(group.names.iter().take(NAMED).copied()).and(more);
         Bullet {
             says: format!("{}: {help}", words::count(group.count, "fact")).into(),
@@ -32,8 +37,18 @@ pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Se
             ..Bullet::default()
         }
     };
-    let mut section = Section::part(format!("{NOT_KNOWN}: {}", words::count(needs.len(), "fact")));
-    section.bullets(&["facts"], groups(chapter.report, &needs).into_iter().rev().map(bullet).collect());
+    let mut section = Section::part(format!(
+        "{NOT_KNOWN}: {}",
+        words::count(needs.len(), "fact")
+    ));
+    section.bullets(
+        &["facts"],
+        groups(chapter.report, &needs)
+            .into_iter()
+            .rev()
+            .map(bullet)
+            .collect(),
+    );
     section.unless_empty()
 }
 
@@ -55,10 +70,19 @@ pub const NOTHING: &str = "nothing relevant";
 
 /// How many facts are missing, and what would tell most of them; nothing where none can be told.
 pub fn in_short(report: &Report, needs: &[Need]) -> Option<String> {
-    let groups = groups(report, needs).into_iter().filter(|(help, _)| *help != Help::Nothing);
+    let groups = groups(report, needs)
+        .into_iter()
+        .filter(|(help, _)| *help != Help::Nothing);
     let (help, RemedyGroup { count, .. }) = groups.max_by_key(|(_, group)| group.count)?;
-    let most = if count == needs.len() { String::new() } else { format!(", {count} of them") };
-    Some(format!("{}{most}: {help}", words::count(needs.len(), "fact")))
+    let most = if count == needs.len() {
+        String::new()
+    } else {
+        format!(", {count} of them")
+    };
+    Some(format!(
+        "{}{most}: {help}",
+        words::count(needs.len(), "fact")
+    ))
 }
 
 /// How many facts of the host are not known, whoever needs them.
@@ -70,12 +94,22 @@ pub fn of_host(report: &Report) -> Option<Section> {
 fn counted(report: &Report) -> Option<Phrase> {
     let subjects: Vec<_> = report.facts.all_subjects().collect();
     let parts = workers::in_pieces(&subjects, |subjects| {
-        subjects.iter().flat_map(|subject| report.facts.rows_of(subject)).filter(is_gap).count()
+        subjects
+            .iter()
+            .flat_map(|subject| report.facts.rows_of(subject))
+            .filter(is_gap)
+            .count()
     });
     let (says, names) = match parts.into_iter().sum() {
         0 => return None,
-        1 => ("1 fact of this host is not known; ".to_owned(), " names it with its reason."),
-        count => (format!("{count} facts of this host are not known; "), " names each with its reason."),
+        1 => (
+            "1 fact of this host is not known; ".to_owned(),
+            " names it with its reason.",
+        ),
+        count => (
+            format!("{count} facts of this host are not known; "),
+            " names each with its reason.",
+        ),
     };
     let facts = report.host.command(Command::new("walwise facts"))?;
     Some(Phrase::plain(says).and_command(facts.as_str()).and(names))
@@ -130,7 +164,10 @@ struct RemedyGroup<'n> {
 /// What a target needs.
 fn needs(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Vec<Need> {
     let about = chapter.about(target).iter().map(|(_, finding)| *finding);
-    needed::of_target(chapter.report, target, about).into_iter().map(|needed| needed.need).collect()
+    needed::of_target(chapter.report, target, about)
+        .into_iter()
+        .map(|needed| needed.need)
+        .collect()
 }
 
 /// What is missing, by what would help.

@@ -30,29 +30,47 @@ pub fn change(step: &Step) -> String {
 fn list_change(step: &Step) -> String {
     let advice = &step.advice;
     let now: &[String] = match &advice.current {
-        Reading::Known { value: Value::List(words), .. } => words,
+        Reading::Known {
+            value: Value::List(words),
+            ..
+        } => words,
         _ => &[],
     };
     let mounts = advice.setting.kind.mount().is_some();
     let replaced = |word: &String| {
-        now.iter().find(|old| mounts && *old != word && options::family(old) == options::family(word))
+        now.iter()
+            .find(|old| mounts && *old != word && options::family(old) == options::family(word))
     };
-    let added = advice.change.values().iter().map(|word| match replaced(word) {
-        Some(old) => format!("{old} → {word}"),
-        None => format!("add {word}"),
-    });
+    let added = advice
+        .change
+        .values()
+        .iter()
+        .map(|word| match replaced(word) {
+            Some(old) => format!("{old} → {word}"),
+            None => format!("add {word}"),
+        });
     let removed = advice.change.removed();
-    let present: Vec<&str> = removed.iter().filter(|word| now.contains(word)).map(String::as_str).collect();
-    let named = if present.is_empty() { removed.join(" or ") } else { present.join(", ") };
+    let present: Vec<&str> = removed
+        .iter()
+        .filter(|word| now.contains(word))
+        .map(String::as_str)
+        .collect();
+    let named = if present.is_empty() {
+        removed.join(" or ")
+    } else {
+        present.join(", ")
+    };
     // What goes is what was dangerous, so it is said first: narrow screens cut the end.
     let gone = (!named.is_empty()).then(|| format!("remove {named}"));
     gone.into_iter().chain(added).collect::<Vec<_>>().join(", ")
 }
 
-/// The level that a rule was written with, where the user gave it another: ` (critical as written)`.
+/// The level that a rule was written with, where the user gave it another:
+/// ` (critical as written)`.
 pub fn level_as_written(report: &Report, rule: &str) -> String {
     let was = report.pack.level_as_written(rule);
-    was.map(|was| format!(" ({} as written)", was.word())).unwrap_or_default()
+    was.map(|was| format!(" ({} as written)", was.word()))
+        .unwrap_or_default()
 }
 
 /// A subject as part of a sentence.
@@ -131,7 +149,8 @@ pub fn interruption(risk: Risk) -> &'static str {
     }
 }
 
-/// What following all of a plan interrupts, the gravest first: `downtime of /srv`, `restart of the server on /srv/pg`.
+/// What following all of a plan interrupts, the gravest first: `downtime of /srv`,
+/// `restart of the server on /srv/pg`.
 pub fn takes(plan: &Plan) -> Vec<String> {
     let one = |(risk, on): (Risk, Vec<&Subject>)| {
         let what = interruption(risk);
@@ -139,15 +158,32 @@ pub fn takes(plan: &Plan) -> Vec<String> {
         format!("{what} of {}", on.join(", "))
     };
     let interrupts = |(risk, _): &(Risk, _)| interruption(*risk) != interruption(Risk::None);
-    let all: Vec<String> = plan.takes().into_iter().filter(interrupts).map(one).collect();
-    if all.is_empty() { vec!["none".to_owned()] } else { all }
+    let all: Vec<String> = plan
+        .takes()
+        .into_iter()
+        .filter(interrupts)
+        .map(one)
+        .collect();
+    if all.is_empty() {
+        vec!["none".to_owned()]
+    } else {
+        all
+    }
 }
 
 /// A choice that comes after the one that is advised, or beside it.
 pub fn alternative(step: &Step, other: &Alternative) -> String {
     let alike = other.rank == step.advice.rank.unwrap_or(1);
-    let place = if alike { ", with no meaningful difference" } else { "" };
-    let price = other.price.as_ref().map(|price| format!(" Price: {price}")).unwrap_or_default();
+    let place = if alike {
+        ", with no meaningful difference"
+    } else {
+        ""
+    };
+    let price = other
+        .price
+        .as_ref()
+        .map(|price| format!(" Price: {price}"))
+        .unwrap_or_default();
     format!("{}{place}: {}.{price}", other.value, other.title)
 }
 
@@ -164,17 +200,35 @@ pub fn affects(affected: Reach, danger: Risk) -> String {
 
 /// Advice that was taken out, with the reason.
 pub fn withheld(one: &Withheld) -> String {
-    format!("{} for {}: {}", one.advice, subject(&one.subject), one.because)
+    format!(
+        "{} for {}: {}",
+        one.advice,
+        subject(&one.subject),
+        one.because
+    )
 }
 
 /// A missing fact: what it is, why it is missing, what would supply it.
 pub fn need(need: &Need) -> String {
-    let remedy = need.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
-    format!("{} of {}: {}{remedy}", need.fact, subject(&need.subject), reason(need))
+    let remedy = need
+        .remedy
+        .as_ref()
+        .map(|remedy| format!("; {remedy}"))
+        .unwrap_or_default();
+    format!(
+        "{} of {}: {}{remedy}",
+        need.fact,
+        subject(&need.subject),
+        reason(need)
+    )
 }
 
 pub fn reason(need: &Need) -> String {
-    if need.detail.is_empty() { need.why.to_string() } else { format!("{} ({})", need.why, need.detail) }
+    if need.detail.is_empty() {
+        need.why.to_string()
+    } else {
+        format!("{} ({})", need.why, need.detail)
+    }
 }
 
 #[cfg(test)]

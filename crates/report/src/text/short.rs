@@ -1,4 +1,5 @@
-//! Draws the short report: verdict, path, answers in columns, fixes with their commands, which are never wrapped.
+//! Draws the short report: verdict, path, answers in columns, fixes with their commands, which are
+//! never wrapped.
 //!
 //! Colour repeats the words in front, and ASCII repeats the marks; what is said is the business of
 //! [`crate::telling::short`].
@@ -19,13 +20,16 @@ const LEVEL: usize = 12;
 /// The least columns of the labels of answers.
 const SETTING: usize = 17;
 
-/// The most lines about one target: where nothing is to be fixed but advice, and where something is.
+/// The most lines about one target: where nothing is to be fixed but advice, and where something
+/// is.
 const LINES: (usize, usize) = (24, 40);
 
 pub fn render(report: &Report, style: LineStyle) -> String {
     let is_one = report.targets.len() == 1 && report.baseline.is_none() && report.what_if.is_none();
     let pieces = pieces(report);
-    let is_urgent = pieces.iter().any(|piece| matches!(piece, Piece::Fixes(list) if list.is_urgent()));
+    let is_urgent = pieces
+        .iter()
+        .any(|piece| matches!(piece, Piece::Fixes(list) if list.is_urgent()));
     let most = if is_urgent { LINES.1 } else { LINES.0 };
     let mut text = String::new();
     for detail in FixDetail::ALL {
@@ -38,7 +42,10 @@ pub fn render(report: &Report, style: LineStyle) -> String {
 }
 
 fn draw(pieces: &[Piece], detail: FixDetail, style: LineStyle) -> String {
-    let mut page = ShortPage { out: String::new(), style };
+    let mut page = ShortPage {
+        out: String::new(),
+        style,
+    };
     for piece in pieces {
         match piece {
             Piece::Line(bullet) => page.bullet(bullet),
@@ -50,11 +57,15 @@ fn draw(pieces: &[Piece], detail: FixDetail, style: LineStyle) -> String {
             Piece::Answers(rows) => page.answers(rows),
             Piece::Fixes(list) => page.fixes(&list.visible(detail)),
             Piece::Section(section) => {
-                page.out.push_str(&super::drawn(std::slice::from_ref(section)).finish());
+                page.out
+                    .push_str(&super::drawn(std::slice::from_ref(section)).finish());
             }
         }
     }
-    let lines = page.out.lines().map(|line| line.replace(UNBROKEN, " ").trim_end().to_owned() + "\n");
+    let lines = page
+        .out
+        .lines()
+        .map(|line| line.replace(UNBROKEN, " ").trim_end().to_owned() + "\n");
     let text: String = lines.collect();
     if style.ascii { in_ascii(&text) } else { text }
 }
@@ -90,10 +101,17 @@ impl ShortPage {
             wide if wide < LABEL => format!("{label:<LABEL$}"),
             _ => format!("{label}  "),
         };
-        let margin = if label.is_empty() { 0 } else { columns(&label).min(LABEL) };
+        let margin = if label.is_empty() {
+            0
+        } else {
+            columns(&label).min(LABEL)
+        };
         let colour = bullet.marks.first().and_then(colour);
-        let mut lines =
-            wrap(&bullet.says.to_string(), WIDTH - columns(&label).min(WIDTH / 2), Overlong::Whole);
+        let mut lines = wrap(
+            &bullet.says.to_string(),
+            WIDTH - columns(&label).min(WIDTH / 2),
+            Overlong::Whole,
+        );
         let last = lines.pop().unwrap_or_default();
         let mut before = self.painted(&label, colour);
         for line in lines {
@@ -118,7 +136,12 @@ impl ShortPage {
 
     /// Label, value in force, mark and recommended value; a long cell wraps within its column.
     fn answers(&mut self, rows: &[AnswerRow]) {
-        let label = rows.iter().map(|row| columns(row.label) + 1).max().unwrap_or_default().max(SETTING);
+        let label = rows
+            .iter()
+            .map(|row| columns(row.label) + 1)
+            .max()
+            .unwrap_or_default()
+            .max(SETTING);
         let now = if label > SETTING { 15 } else { 24 };
         let rest = WIDTH - label - now - 4;
         self.out.push('\n');
@@ -128,8 +151,13 @@ impl ShortPage {
             let right = wrap(&row.recommended, rest, Overlong::Cut);
             for at in 0..left.len().max(right.len()) {
                 let cell = |cells: &[String]| cells.get(at).cloned().unwrap_or_default();
-                let (name, mark) = if at == 0 { (row.label, row.action.mark()) } else { ("", " ") };
-                let recommended = self.painted(&format!("{mark} {}", cell(&right)), role(row.action));
+                let (name, mark) = if at == 0 {
+                    (row.label, row.action.mark())
+                } else {
+                    ("", " ")
+                };
+                let recommended =
+                    self.painted(&format!("{mark} {}", cell(&right)), role(row.action));
                 let left = cell(&left);
                 let gap = " ".repeat(now.saturating_sub(columns(&left)).max(1));
                 self.line(&format!("{name:label$}{left}{gap}{recommended}"));
@@ -157,12 +185,17 @@ impl ShortPage {
             let text = "To keep mount options over a reboot:";
             let fits = columns(text) + 1 + columns(command.as_str()) <= WIDTH;
             let command = self.painted(command.as_str(), Some(CYAN));
-            self.line(&format!("{text}{}{command}", if fits { " " } else { "\n  " }));
+            self.line(&format!(
+                "{text}{}{command}",
+                if fits { " " } else { "\n  " }
+            ));
         }
     }
 
     fn fix(&mut self, number: Option<usize>, fix: &Bullet) {
-        let number = number.map(|number| format!("{number:<2}")).unwrap_or_default();
+        let number = number
+            .map(|number| format!("{number:<2}"))
+            .unwrap_or_default();
         let level = fix.marks.first().map(Mark::words).unwrap_or_default();
         let margin = LEVEL;
         let front = format!("{number}{level:<width$}", width = margin - number.len());
@@ -232,7 +265,9 @@ impl ShortPage {
 
     fn painted(&self, text: &str, colour: Option<&str>) -> String {
         match colour {
-            Some(colour) if self.style.colour && !text.is_empty() => format!("\x1b[{colour}m{text}\x1b[0m"),
+            Some(colour) if self.style.colour && !text.is_empty() => {
+                format!("\x1b[{colour}m{text}\x1b[0m")
+            }
             _ => text.to_owned(),
         }
     }
@@ -278,7 +313,9 @@ fn in_ascii(text: &str) -> String {
         ("●", "*"),
         ("○", "o"),
     ];
-    plain.iter().fold(text.to_owned(), |text, (rich, plain)| text.replace(rich, plain))
+    plain.iter().fold(text.to_owned(), |text, (rich, plain)| {
+        text.replace(rich, plain)
+    })
 }
 
 #[cfg(test)]
@@ -291,7 +328,13 @@ mod tests {
     use walwise_model::settings::NewFilesystem;
 
     fn plain(report: &Report) -> String {
-        render(report, LineStyle { colour: false, ascii: false })
+        render(
+            report,
+            LineStyle {
+                colour: false,
+                ascii: false,
+            },
+        )
     }
 
     /// All in one line, as words can be wrapped anywhere.
@@ -316,7 +359,10 @@ mod tests {
                     && !one.as_str().starts_with("mkfs")
                     && text.contains(&step.title)
                 {
-                    assert!(text.lines().any(|line| line.trim() == one.as_str()), "{one}\n{text}");
+                    assert!(
+                        text.lines().any(|line| line.trim() == one.as_str()),
+                        "{one}\n{text}"
+                    );
                 }
             }
         }
@@ -336,9 +382,15 @@ mod tests {
         let target = report.targets[0].target.clone();
         for number in 0..40 {
             let rule = format!("critical.number-{number}");
-            report.findings.push(sample::finding(&rule, &target, Level::Critical, Vec::new()));
-            let mut open =
-                sample::finding(&format!("open.number-{number}"), &target, Level::Critical, Vec::new());
+            report
+                .findings
+                .push(sample::finding(&rule, &target, Level::Critical, Vec::new()));
+            let mut open = sample::finding(
+                &format!("open.number-{number}"),
+                &target,
+                Level::Critical,
+                Vec::new(),
+            );
             open.outcome = Outcome::Undecided { needs: Vec::new() };
             report.findings.push(open);
             report.findings.push(sample::finding(
@@ -354,7 +406,12 @@ mod tests {
                 because: "the kernel refuses it".to_owned(),
             });
             report.warnings.push(
-                RunNote::LayersBeyondBound { target: format!("/run-{number}"), layers: 9, hidden: 1 }.into(),
+                RunNote::LayersBeyondBound {
+                    target: format!("/run-{number}"),
+                    layers: 9,
+                    hidden: 1,
+                }
+                .into(),
             );
         }
         report.verdicts[0].limits = "Seen from a guest: a caveat.".to_owned();
@@ -362,13 +419,19 @@ mod tests {
         let text = flat(&plain(&report));
         for number in 0..40 {
             for what in ["critical.number", "withheld.number", "open.number"] {
-                assert!(text.contains(&format!("{what}-{number}")), "{what}-{number}\n{text}");
+                assert!(
+                    text.contains(&format!("{what}-{number}")),
+                    "{what}-{number}\n{text}"
+                );
             }
             assert!(text.contains(&format!("/run-{number}")), "{number}\n{text}");
         }
         assert!(text.contains("Undecided 40 critical: "), "{text}");
         assert!(text.contains("Seen from a guest: a caveat."), "{text}");
-        assert!(!text.contains("warning.number-39") && text.contains("… (--only plan)"), "{text}");
+        assert!(
+            !text.contains("warning.number-39") && text.contains("… (--only plan)"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -381,7 +444,13 @@ mod tests {
     #[test]
     fn colour_repeats_what_words_say() {
         let report = sample::at_risk();
-        let coloured = render(&report, LineStyle { colour: true, ascii: false });
+        let coloured = render(
+            &report,
+            LineStyle {
+                colour: true,
+                ascii: false,
+            },
+        );
         let mut without = coloured.clone();
         for code in [RED, GREEN, MAGENTA, CYAN, "0"] {
             without = without.replace(&format!("\x1b[{code}m"), "");
@@ -393,9 +462,17 @@ mod tests {
     #[test]
     fn an_ascii_terminal_gets_ascii() {
         for report in sample::all() {
-            let text = render(&report, LineStyle { colour: false, ascii: true });
+            let text = render(
+                &report,
+                LineStyle {
+                    colour: false,
+                    ascii: true,
+                },
+            );
             let subjects: Vec<&Subject> = report.facts.all_subjects().collect();
-            let ours = |c: char| !c.is_ascii() && !subjects.iter().any(|subject| subject.name().contains(c));
+            let ours = |c: char| {
+                !c.is_ascii() && !subjects.iter().any(|subject| subject.name().contains(c))
+            };
             assert!(!text.contains(ours), "{text}");
         }
     }

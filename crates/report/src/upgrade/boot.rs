@@ -1,4 +1,5 @@
-//! The mounts of the next boot: the lines of fstab, the mount units and the root flags, option by option.
+//! The mounts of the next boot: the lines of fstab, the mount units and the root flags, option by
+//! option.
 
 use super::item::{FindingIndex, applies, by_name, item, looks_at, of_boot, same};
 use crate::model::Report;
@@ -24,8 +25,15 @@ const FAILING: [&str; 2] = [boot::REFUSED_TYPE.name(), boot::DEVICE.name()];
 pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     let (before, now) = (by_name(real), by_name(supposed));
     let mut items = Vec::new();
-    for finding in supposed.findings.iter().filter(|finding| of_boot(finding) && applies(finding)) {
-        match SORTED.iter().find(|(key, ..)| looks_at(finding, key.name())) {
+    for finding in supposed
+        .findings
+        .iter()
+        .filter(|finding| of_boot(finding) && applies(finding))
+    {
+        match SORTED
+            .iter()
+            .find(|(key, ..)| looks_at(finding, key.name()))
+        {
             // Unknown options are reported whatever rules there are.
             Some((_, effect, _)) if effect.is_unknown() => {}
             Some((key, effect, part)) => {
@@ -38,7 +46,8 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     items
 }
 
-/// The items of a finding about options of a line, option by option, with the table's ruling on each.
+/// The items of a finding about options of a line, option by option, with the table's ruling on
+/// each.
 fn options(
     real: &Report,
     supposed: &Report,
@@ -51,8 +60,11 @@ fn options(
     let before = real.facts.value(line, key).unwrap_or_default();
     let found = supposed.facts.value(line, key).unwrap_or_default();
     let rulings = rulings(&supposed.facts, line);
-    let ruling =
-        |option: &String| rulings.iter().find(|(of, ruling)| of == option && ruling.effect == effect);
+    let ruling = |option: &String| {
+        rulings
+            .iter()
+            .find(|(of, ruling)| of == option && ruling.effect == effect)
+    };
     let mut items: Vec<Item> = Vec::new();
     for option in found {
         let already = before.contains(&option);
@@ -63,11 +75,19 @@ fn options(
         let (because, source) = ruling(&option)
             .map(|(_, ruling)| (ruling.because.clone(), ruling.source.clone()))
             .unwrap_or_default();
-        let then = if part == Part::Blocker { consequence(&supposed.facts, line) } else { "" };
+        let then = if part == Part::Blocker {
+            consequence(&supposed.facts, line)
+        } else {
+            ""
+        };
         items.push(Item {
             what: what(&option, effect, &fstype(&supposed.facts, line)),
             because: format!("{because} {then}").trim().to_owned(),
-            sources: if source.is_empty() { finding.refs.to_vec() } else { vec![source] },
+            sources: if source.is_empty() {
+                finding.refs.to_vec()
+            } else {
+                vec![source]
+            },
             place: at(&supposed.facts, line),
             answer: answer(part),
             ..item(part, finding, already)
@@ -111,26 +131,44 @@ fn whole<'r>(before: &FindingIndex<'r>, supposed: &Report, finding: &'r Finding)
         return None;
     }
     let place = at(&supposed.facts, &finding.subject);
-    Some(Item { place, answer: answer(part), ..item(part, finding, already) })
+    Some(Item {
+        place,
+        answer: answer(part),
+        ..item(part, finding, already)
+    })
 }
 
 /// Options that were wrong and will be right.
 fn mended<'r>(real: &'r Report, supposed: &Report, now: &FindingIndex<'r>) -> Vec<Item> {
     let mut items = Vec::new();
-    for finding in real.findings.iter().filter(|finding| of_boot(finding) && applies(finding)) {
+    for finding in real
+        .findings
+        .iter()
+        .filter(|finding| of_boot(finding) && applies(finding))
+    {
         let line = &finding.subject;
-        let sorted = SORTED.iter().find(|(key, ..)| looks_at(finding, key.name()));
+        let sorted = SORTED
+            .iter()
+            .find(|(key, ..)| looks_at(finding, key.name()));
         let Some((key, _, part)) = sorted else {
             if same(now, finding).is_none() {
-                items.push(Item { place: at(&real.facts, line), ..item(Part::Better, finding, true) });
+                items.push(Item {
+                    place: at(&real.facts, line),
+                    ..item(Part::Better, finding, true)
+                });
             }
             continue;
         };
         let was_wrong = real.facts.value(line, key).unwrap_or_default();
-        let right =
-            |(option, ruling): &(String, Ruling)| was_wrong.contains(option) && ruling.effect.is_right();
+        let right = |(option, ruling): &(String, Ruling)| {
+            was_wrong.contains(option) && ruling.effect.is_right()
+        };
         // A default that becomes explicit needs no action.
-        let then = if *part == Part::Needless { Vec::new() } else { rulings(&supposed.facts, line) };
+        let then = if *part == Part::Needless {
+            Vec::new()
+        } else {
+            rulings(&supposed.facts, line)
+        };
         items.extend(then.into_iter().filter(right).map(|(option, ruling)| Item {
             what: what(&option, ruling.effect, &fstype(&supposed.facts, line)),
             because: ruling.because,
@@ -143,7 +181,10 @@ fn mended<'r>(real: &'r Report, supposed: &Report, now: &FindingIndex<'r>) -> Ve
 }
 
 fn rulings(facts: &FactSet, line: &Subject) -> Vec<(String, Ruling)> {
-    validity::rulings(facts, line).value().cloned().unwrap_or_default()
+    validity::rulings(facts, line)
+        .value()
+        .cloned()
+        .unwrap_or_default()
 }
 
 fn at(facts: &FactSet, line: &Subject) -> Option<String> {
@@ -151,7 +192,9 @@ fn at(facts: &FactSet, line: &Subject) -> Option<String> {
 }
 
 fn fstype(facts: &FactSet, line: &Subject) -> String {
-    facts.value(line, &boot::FSTYPE).unwrap_or_else(|| "this file system".to_owned())
+    facts
+        .value(line, &boot::FSTYPE)
+        .unwrap_or_else(|| "this file system".to_owned())
 }
 
 /// The consequence of a mount that fails at boot (systemd.mount(5), fstab(5)).
@@ -164,7 +207,9 @@ fn consequence(facts: &FactSet, line: &Subject) -> &'static str {
         }
         Some(false) => "It is mounted by hand only, and that fails.",
         _ if has("nofail") => "The boot continues without it.",
-        Some(true) if !has("_netdev") && !has("x-systemd.automount") => "The boot stops in emergency mode.",
+        Some(true) if !has("_netdev") && !has("x-systemd.automount") => {
+            "The boot stops in emergency mode."
+        }
         _ => "",
     }
 }

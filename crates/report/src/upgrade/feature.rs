@@ -1,9 +1,9 @@
-//! Features of the file systems on the disks: those that the next kernel must know to mount them, and those that the
-//! next e2fsck must know to check them.
+//! Features of the file systems on the disks: those that the next kernel must know to mount them,
+//! and those that the next e2fsck must know to check them.
 //!
-//! A feature is judged by its name in the superblock. A file system with unread features is reported only on a
-//! downgrade, since later kernels and tools know everything that earlier ones knew. XFS is the exception: its version 4
-//! was removed.
+//! A feature is judged by its name in the superblock. A file system with unread features is
+//! reported only on a downgrade, since later kernels and tools know everything that earlier ones
+//! knew. XFS is the exception: its version 4 was removed.
 
 use super::builder::{built_again, kernel_of};
 use super::layer::{changes_system, runs_alike};
@@ -22,7 +22,9 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let next = BootEnvironment::new(real, supposed);
     let mut items = Vec::new();
     for mounted in supposed.subjects(Scope::Mount) {
-        let Some(fstype) = supposed.value(mounted, &mount::FSTYPE) else { continue };
+        let Some(fstype) = supposed.value(mounted, &mount::FSTYPE) else {
+            continue;
+        };
         items.extend(next.judge(mounted, &fstype));
     }
     for line in supposed.subjects(Scope::Boot) {
@@ -30,7 +32,9 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         if supposed.resolve(line, Scope::Mount).is_some() {
             continue;
         }
-        let Some(fstype) = supposed.value(line, &boot::FSTYPE) else { continue };
+        let Some(fstype) = supposed.value(line, &boot::FSTYPE) else {
+            continue;
+        };
         items.extend(next.unread(line, &fstype));
     }
     items
@@ -66,7 +70,13 @@ impl<'f> BootEnvironment<'f> {
         };
         let again = built_again(now.as_ref(), then.as_ref());
         let kernel = then.filter(|_| !runs_alike(real, supposed));
-        Self { facts: supposed, kernel, again, is_back, checker: checker(real, supposed) }
+        Self {
+            facts: supposed,
+            kernel,
+            again,
+            is_back,
+            checker: checker(real, supposed),
+        }
     }
 
     /// The items about a mounted file system.
@@ -87,7 +97,12 @@ impl<'f> BootEnvironment<'f> {
                 items.extend(told(mounted, &feature, "that kernel mounts", ruling));
             }
             if fs == "ext4" && is_checked {
-                items.extend(told(mounted, &feature, "that e2fsck checks", self.checked(&feature)));
+                items.extend(told(
+                    mounted,
+                    &feature,
+                    "that e2fsck checks",
+                    self.checked(&feature),
+                ));
             }
         }
         items
@@ -97,9 +112,15 @@ impl<'f> BootEnvironment<'f> {
     fn is_checked(&self, mounted: &Subject) -> bool {
         let has_pass = |line: &Subject| {
             let fields = self.facts.value(line, &boot::DUMP_AND_PASS);
-            fields.is_none_or(|fields| fields.split_whitespace().nth(1).is_some_and(|pass| pass != "0"))
+            fields.is_none_or(|fields| {
+                fields
+                    .split_whitespace()
+                    .nth(1)
+                    .is_some_and(|pass| pass != "0")
+            })
         };
-        let of_it = |line: &&Subject| self.facts.resolve(line, Scope::Mount).as_ref() == Some(mounted);
+        let of_it =
+            |line: &&Subject| self.facts.resolve(line, Scope::Mount).as_ref() == Some(mounted);
         mounted.name() == "/" || self.facts.subjects(Scope::Boot).filter(of_it).any(has_pass)
     }
 
@@ -110,7 +131,11 @@ impl<'f> BootEnvironment<'f> {
             Checker::Of(Some(tool)) => validity::feature_checked(feature, Some(tool)),
             Checker::Later(Some(tool)) => {
                 let now = validity::feature_checked(feature, Some(tool));
-                if now.effect.is_refused() { validity::feature_checked(feature, None) } else { now }
+                if now.effect.is_refused() {
+                    validity::feature_checked(feature, None)
+                } else {
+                    now
+                }
             }
             Checker::Unknown => validity::feature_checked(feature, None),
         }
@@ -120,19 +145,33 @@ impl<'f> BootEnvironment<'f> {
     fn unread(&self, subject: &Subject, fstype: &str) -> Option<Item> {
         let (version, vendor) = self.kernel.as_ref()?;
         // The type itself is refused, whatever its features.
-        if validity::file_system(fstype, version, vendor).effect.is_refused() {
+        if validity::file_system(fstype, version, vendor)
+            .effect
+            .is_refused()
+        {
             return None;
         }
-        let open = |what: String, ruling| Item::open(subject, level(self.facts, subject), what, ruling);
-        let judge = if self.again { validity::format_again } else { validity::format };
+        let open =
+            |what: String, ruling| Item::open(subject, level(self.facts, subject), what, ruling);
+        let judge = if self.again {
+            validity::format_again
+        } else {
+            validity::format
+        };
         let v4 = judge(DiskFormat::XfsV4, version, vendor);
         if fstype == "xfs" && (v4.effect.is_refused() || v4.effect.is_unknown()) {
-            return Some(open(format!("it is unknown whether it is {}", DiskFormat::XfsV4.words()), v4));
+            return Some(open(
+                format!("it is unknown whether it is {}", DiskFormat::XfsV4.words()),
+                v4,
+            ));
         }
         let has_features = fstype == "xfs" || fstype.starts_with("ext") || CLOSED.contains(&fstype);
         (self.is_back && has_features).then(|| {
             let because = "An older kernel may lack what the file system was made with.";
-            open("its features were not read".to_owned(), Ruling::unknown(because))
+            open(
+                "its features were not read".to_owned(),
+                Ruling::unknown(because),
+            )
         })
     }
 }
@@ -141,7 +180,9 @@ impl<'f> BootEnvironment<'f> {
 fn level(facts: &FactSet, subject: &Subject) -> Level {
     match subject.scope() {
         Scope::Boot => super::weight::weight(facts, subject),
-        Scope::Host | Scope::Mount | Scope::Device | Scope::Cluster | Scope::Target => Level::Critical,
+        Scope::Host | Scope::Mount | Scope::Device | Scope::Cluster | Scope::Target => {
+            Level::Critical
+        }
     }
 }
 
@@ -153,8 +194,11 @@ fn checker(real: &FactSet, supposed: &FactSet) -> Checker {
         return then.map_or(Checker::Unknown, |tool| Checker::Of(Some(tool)));
     }
     let id = |facts: &FactSet| facts.value(&host, &host::OS_ID);
-    let release =
-        |facts: &FactSet| facts.value(&host, &host::OS_VERSION).and_then(|text| Version::parse(&text));
+    let release = |facts: &FactSet| {
+        facts
+            .value(&host, &host::OS_VERSION)
+            .and_then(|text| Version::parse(&text))
+    };
     let later = id(real) == id(supposed) && release(real) <= release(supposed);
     match (changes_system(real, supposed), later) {
         (false, _) => Checker::Of(then),
@@ -170,7 +214,10 @@ fn told(mounted: &Subject, feature: &str, does: &str, ruling: Ruling) -> Option<
         return Some(Item::open(mounted, Level::Critical, what, ruling).blocks());
     }
     let what = format!("it is unknown whether {does} the feature {feature}");
-    ruling.effect.is_unknown().then(|| Item::open(mounted, Level::Critical, what, ruling))
+    ruling
+        .effect
+        .is_unknown()
+        .then(|| Item::open(mounted, Level::Critical, what, ruling))
 }
 
 #[cfg(test)]
@@ -197,36 +244,81 @@ mod tests {
         facts.know(&host, &host::OS_VERSION, release.to_owned(), HERE);
         facts.know(&host, &kernel::RELEASE, kernel_release.to_owned(), HERE);
         facts.know(&host, &kernel::VENDOR, vendor.to_owned(), HERE);
-        let version =
-            |text: &str| Version::parse(text).map(|version| version.with_backports(vendor == "sles"));
-        facts.know(&host, &kernel::VERSION, version(kernel_release).unwrap(), HERE);
+        let version = |text: &str| {
+            Version::parse(text).map(|version| version.with_backports(vendor == "sles"))
+        };
+        facts.know(
+            &host,
+            &kernel::VERSION,
+            version(kernel_release).unwrap(),
+            HERE,
+        );
         if let Some(tool) = version(e2fsprogs) {
             facts.know(&host, &host::E2FSPROGS, tool, HERE);
         }
         facts.know(&mounted, &mount::FSTYPE, fstype.to_owned(), HERE);
         if let Some(features) = features {
-            let key = if fstype == "xfs" { &mount::XFS_FEATURES } else { &mount::EXT4_FEATURES };
-            facts.know(&mounted, key, features.split(' ').map(str::to_owned).collect(), HERE);
+            let key = if fstype == "xfs" {
+                &mount::XFS_FEATURES
+            } else {
+                &mount::EXT4_FEATURES
+            };
+            facts.know(
+                &mounted,
+                key,
+                features.split(' ').map(str::to_owned).collect(),
+                HERE,
+            );
         }
         facts
     }
 
     /// The words of all items on the way from one machine to the other.
-    fn told_of(from: Machine, to: Machine, fstype: &str, features: Option<&str>) -> (Answer, String) {
-        let found = items(&machine(from, fstype, features), &machine(to, fstype, features));
-        let answer = found.iter().filter_map(|item| item.answer).max().unwrap_or(Answer::Works);
-        let words: Vec<String> = found.iter().map(|item| format!("{} {}", item.what, item.because)).collect();
+    fn told_of(
+        from: Machine,
+        to: Machine,
+        fstype: &str,
+        features: Option<&str>,
+    ) -> (Answer, String) {
+        let found = items(
+            &machine(from, fstype, features),
+            &machine(to, fstype, features),
+        );
+        let answer = found
+            .iter()
+            .filter_map(|item| item.answer)
+            .max()
+            .unwrap_or(Answer::Works);
+        let words: Vec<String> = found
+            .iter()
+            .map(|item| format!("{} {}", item.what, item.because))
+            .collect();
         (answer, words.join("\n"))
     }
 
     #[test]
     fn what_was_made_later_stands_on_the_way_back_only() {
         use Answer::{CannotBeTold, Fails, Works};
-        const MADE: &str = "has_journal ext_attr orphan_file extent 64bit metadata_csum_seed metadata_csum";
+        const MADE: &str =
+            "has_journal ext_attr orphan_file extent 64bit metadata_csum_seed metadata_csum";
         for (from, to, fstype, features, answer, says) in [
             (DEBIAN_12, DEBIAN_13, "ext4", Some(MADE), Works, ""),
-            (DEBIAN_12, DEBIAN_11, "ext4", Some(MADE), Fails, "refuses to check it"),
-            (DEBIAN_12, DEBIAN_12, "ext4", Some("FEATURE_I18"), CannotBeTold, "e2fsck checks"),
+            (
+                DEBIAN_12,
+                DEBIAN_11,
+                "ext4",
+                Some(MADE),
+                Fails,
+                "refuses to check it",
+            ),
+            (
+                DEBIAN_12,
+                DEBIAN_12,
+                "ext4",
+                Some("FEATURE_I18"),
+                CannotBeTold,
+                "e2fsck checks",
+            ),
             (
                 DEBIAN_12,
                 DEBIAN_13,
@@ -236,13 +328,55 @@ mod tests {
                 "kernel mounts the feature dirdata",
             ),
             (DEBIAN_12, DEBIAN_13, "ext4", None, Works, ""),
-            (DEBIAN_12, DEBIAN_11, "ext3", None, CannotBeTold, "were not read"),
-            (DEBIAN_12, SLES_15, "ext4", Some(MADE), CannotBeTold, "which e2fsprogs"),
+            (
+                DEBIAN_12,
+                DEBIAN_11,
+                "ext3",
+                None,
+                CannotBeTold,
+                "were not read",
+            ),
+            (
+                DEBIAN_12,
+                SLES_15,
+                "ext4",
+                Some(MADE),
+                CannotBeTold,
+                "which e2fsprogs",
+            ),
             (SLES_15, DEBIAN_12, "ext4", Some(MADE), Works, ""),
-            (DEBIAN_13, DEBIAN_12, "xfs", Some("v5 crc exchange"), Fails, "exchange"),
-            (DEBIAN_12, DEBIAN_13, "xfs", Some("v5 crc incompat_15"), CannotBeTold, "incompat_15"),
-            (DEBIAN_12, DEBIAN_13, "xfs", Some("v5 crc sparse_inodes inobtcnt nrext64"), Works, ""),
-            (DEBIAN_13, DEBIAN_12, "btrfs", None, CannotBeTold, "were not read"),
+            (
+                DEBIAN_13,
+                DEBIAN_12,
+                "xfs",
+                Some("v5 crc exchange"),
+                Fails,
+                "exchange",
+            ),
+            (
+                DEBIAN_12,
+                DEBIAN_13,
+                "xfs",
+                Some("v5 crc incompat_15"),
+                CannotBeTold,
+                "incompat_15",
+            ),
+            (
+                DEBIAN_12,
+                DEBIAN_13,
+                "xfs",
+                Some("v5 crc sparse_inodes inobtcnt nrext64"),
+                Works,
+                "",
+            ),
+            (
+                DEBIAN_13,
+                DEBIAN_12,
+                "btrfs",
+                None,
+                CannotBeTold,
+                "were not read",
+            ),
             (DEBIAN_12, DEBIAN_13, "btrfs", None, Works, ""),
             (DEBIAN_13, DEBIAN_12, "tmpfs", None, Works, ""),
         ] {

@@ -1,8 +1,8 @@
-//! The dependencies of the next boot: a line on its file system, its device and the lines above it; a device on those
-//! below it, on its unlocking, and on the module of ZFS.
+//! The dependencies of the next boot: a line on its file system, its device and the lines above it;
+//! a device on those below it, on its unlocking, and on the module of ZFS.
 //!
-//! A subject that does not come up takes along everything that stands on it. The root file system is an exception here,
-//! because a boot that ends there is reported once.
+//! A subject that does not come up takes along everything that stands on it. The root file system
+//! is an exception here, because a boot that ends there is reported once.
 
 use std::collections::VecDeque;
 
@@ -51,20 +51,31 @@ pub(super) struct DependencyGraph<'f> {
     swaps: Vec<String>,
 }
 
-/// Options of a line that name directories or files that must exist first (systemd.mount(5), mount(8), overlay).
-const NAMING: [&str; 5] =
-    ["x-systemd.requires=", "x-systemd.requires-mounts-for=", "lowerdir=", "upperdir=", "workdir="];
+/// Options of a line that name directories or files that must exist first (systemd.mount(5),
+/// mount(8), overlay).
+const NAMING: [&str; 5] = [
+    "x-systemd.requires=",
+    "x-systemd.requires-mounts-for=",
+    "lowerdir=",
+    "upperdir=",
+    "workdir=",
+];
 
 impl<'f> DependencyGraph<'f> {
     pub(super) fn new(facts: &'f FactSet) -> Self {
         let point = |line: &Subject| Some((line.clone(), facts.value(line, &boot::POINT)?));
         let list = |key| facts.value(&Subject::host(), key).unwrap_or_default();
         let lines = facts.subjects(Scope::Boot).filter_map(point).collect();
-        Self { facts, lines, unlocked: list(&boot::UNLOCKED), swaps: list(&boot::SWAPS) }
+        Self {
+            facts,
+            lines,
+            unlocked: list(&boot::UNLOCKED),
+            swaps: list(&boot::SWAPS),
+        }
     }
 
-    /// The items about a node and everything below it: all items about the node itself, and those that keep the others
-    /// from coming up.
+    /// The items about a node and everything below it: all items about the node itself, and those
+    /// that keep the others from coming up.
     pub(super) fn reached<'i>(
         &self,
         of: &BootDependency,
@@ -79,10 +90,17 @@ impl<'f> DependencyGraph<'f> {
                     BootDependency::Named(name) => item.name.as_ref() == Some(name),
                     BootDependency::Unresolved => {
                         item.subject.scope() == Scope::Device
-                            || item.name.as_ref().is_some_and(|name| self.unlocked.contains(name))
+                            || item
+                                .name
+                                .as_ref()
+                                .is_some_and(|name| self.unlocked.contains(name))
                     }
                 };
-                let least = if own.contains(&node) { Answer::WorksAndLoses } else { Answer::CannotBeTold };
+                let least = if own.contains(&node) {
+                    Answer::WorksAndLoses
+                } else {
+                    Answer::CannotBeTold
+                };
                 if told && item.answer.is_some_and(|answer| answer >= least) {
                     reached.push((node.clone(), item));
                 }
@@ -95,7 +113,11 @@ impl<'f> DependencyGraph<'f> {
     fn itself(&self, of: &BootDependency) -> Vec<BootDependency> {
         let mut own = vec![of.clone()];
         if let BootDependency::Of(subject) = of {
-            own.extend(self.facts.resolve(subject, Scope::Mount).map(BootDependency::Of));
+            own.extend(
+                self.facts
+                    .resolve(subject, Scope::Mount)
+                    .map(BootDependency::Of),
+            );
             // A device of the device mapper that crypttab names.
             own.extend(self.unlocked_as(subject));
         }
@@ -134,11 +156,16 @@ impl<'f> DependencyGraph<'f> {
         let source = self.facts.value(line, &boot::SOURCE).unwrap_or_default();
         let point = self.facts.value(line, &boot::POINT).unwrap_or_default();
         let mut found: Vec<BootDependency> = match self.facts.resolve(line, Scope::Mount) {
-            // For a directory that is mounted at a second place, the way to it is not below the mount.
+            // For a directory that is mounted at a second place, the way to it is not below the
+            // mount.
             Some(mounted) if source.starts_with("/dev/") || !source.starts_with('/') => {
                 vec![BootDependency::Of(mounted)]
             }
-            Some(mounted) => self.source(&source).into_iter().chain([BootDependency::Of(mounted)]).collect(),
+            Some(mounted) => self
+                .source(&source)
+                .into_iter()
+                .chain([BootDependency::Of(mounted)])
+                .collect(),
             None => self.source(&source),
         };
         found.extend(
@@ -147,9 +174,18 @@ impl<'f> DependencyGraph<'f> {
                 .map(|(over, _)| BootDependency::Of(over.clone())),
         );
         for option in &options {
-            let named = NAMING.iter().find_map(|key| option.strip_prefix(key)).unwrap_or_default();
-            for path in named.split([':', ' ', ',']).filter(|path| path.starts_with('/')) {
-                found.extend(self.lines_over(path).map(|(over, _)| BootDependency::Of(over.clone())));
+            let named = NAMING
+                .iter()
+                .find_map(|key| option.strip_prefix(key))
+                .unwrap_or_default();
+            for path in named
+                .split([':', ' ', ','])
+                .filter(|path| path.starts_with('/'))
+            {
+                found.extend(
+                    self.lines_over(path)
+                        .map(|(over, _)| BootDependency::Of(over.clone())),
+                );
             }
         }
         found
@@ -163,19 +199,33 @@ impl<'f> DependencyGraph<'f> {
         })
     }
 
-    /// The target of a source in fstab: a device by its name, or the line at whose mount point a file or directory
-    /// lies.
+    /// The target of a source in fstab: a device by its name, or the line at whose mount point a
+    /// file or directory lies.
     fn source(&self, source: &str) -> Vec<BootDependency> {
         if source.starts_with("/dev/zvol/") {
             return vec![BootDependency::Named(ZFS.to_owned())];
         }
         if source.starts_with("/dev/") && !source.starts_with("/dev/disk/") {
-            return self.device(source).into_iter().map(BootDependency::Of).collect();
+            return self
+                .device(source)
+                .into_iter()
+                .map(BootDependency::Of)
+                .collect();
         }
         if source.starts_with('/') && !source.starts_with("/dev/") {
-            return self.lines_over(source).map(|(over, _)| BootDependency::Of(over.clone())).collect();
+            return self
+                .lines_over(source)
+                .map(|(over, _)| BootDependency::Of(over.clone()))
+                .collect();
         }
-        let is_tag = ["/dev/disk/", "UUID=", "LABEL=", "PARTUUID=", "PARTLABEL=", "ID="];
+        let is_tag = [
+            "/dev/disk/",
+            "UUID=",
+            "LABEL=",
+            "PARTUUID=",
+            "PARTLABEL=",
+            "ID=",
+        ];
         if is_tag.iter().any(|tag| source.starts_with(tag)) {
             vec![BootDependency::Unresolved]
         } else {
@@ -184,23 +234,47 @@ impl<'f> DependencyGraph<'f> {
     }
 
     fn device(&self, path: &str) -> Option<Subject> {
-        let by_path = self.facts.known(&device::PATH).into_iter().find(|(_, found)| found == path);
-        let mapped = path.strip_prefix("/dev/mapper/").map(str::to_owned).or_else(|| {
-            let (group, volume) = path.strip_prefix("/dev/")?.split_once('/')?;
-            Some(format!("{}-{}", group.replace('-', "--"), volume.replace('-', "--")))
-        });
+        let by_path = self
+            .facts
+            .known(&device::PATH)
+            .into_iter()
+            .find(|(_, found)| found == path);
+        let mapped = path
+            .strip_prefix("/dev/mapper/")
+            .map(str::to_owned)
+            .or_else(|| {
+                let (group, volume) = path.strip_prefix("/dev/")?.split_once('/')?;
+                Some(format!(
+                    "{}-{}",
+                    group.replace('-', "--"),
+                    volume.replace('-', "--")
+                ))
+            });
         let by_name = || {
             let mapped = mapped?;
-            self.facts.known(&device::DM_NAME).into_iter().find(|(_, name)| *name == mapped)
+            self.facts
+                .known(&device::DM_NAME)
+                .into_iter()
+                .find(|(_, name)| *name == mapped)
         };
         by_path.or_else(by_name).map(|(subject, _)| subject.clone())
     }
 
     fn beneath_device(&self, subject: &Subject) -> Vec<BootDependency> {
-        let mut found: Vec<BootDependency> =
-            self.facts.stack(subject).into_iter().map(BootDependency::Of).collect();
-        let on_pool = self.facts.value(subject, &mount::CLASS).is_some_and(mount::MountClass::is_zfs)
-            || self.facts.value(subject, &device::KIND).is_some_and(DeviceKind::is_zvol);
+        let mut found: Vec<BootDependency> = self
+            .facts
+            .stack(subject)
+            .into_iter()
+            .map(BootDependency::Of)
+            .collect();
+        let on_pool = self
+            .facts
+            .value(subject, &mount::CLASS)
+            .is_some_and(mount::MountClass::is_zfs)
+            || self
+                .facts
+                .value(subject, &device::KIND)
+                .is_some_and(DeviceKind::is_zvol);
         found.extend(on_pool.then(|| BootDependency::Named(ZFS.to_owned())));
         found.extend(self.unlocked_as(subject));
         found
@@ -208,7 +282,9 @@ impl<'f> DependencyGraph<'f> {
 
     fn unlocked_as(&self, subject: &Subject) -> Option<BootDependency> {
         let name = self.facts.value(subject, &device::DM_NAME)?;
-        self.unlocked.contains(&name).then_some(BootDependency::Named(name))
+        self.unlocked
+            .contains(&name)
+            .then_some(BootDependency::Named(name))
     }
 }
 
@@ -229,11 +305,17 @@ mod tests {
         facts.know(&line, &boot::POINT, point.to_owned(), HERE);
         facts.know(&line, &boot::SOURCE, source.to_owned(), HERE);
         facts.know(&line, &boot::AUTO, true, HERE);
-        facts.know(&line, &boot::OPTIONS, options.split(',').map(str::to_owned).collect(), HERE);
+        facts.know(
+            &line,
+            &boot::OPTIONS,
+            options.split(',').map(str::to_owned).collect(),
+            HERE,
+        );
         line
     }
 
-    /// md0 is beneath the volume vg-lv and the encrypted device vault; both are mounted, one of them by a line.
+    /// md0 is beneath the volume vg-lv and the encrypted device vault; both are mounted, one of
+    /// them by a line.
     fn machine() -> FactSet {
         let mut facts = FactSet::default();
         let host = Subject::host();
@@ -259,16 +341,28 @@ mod tests {
         facts.link(&data, &mounted);
         line(&mut facts, "/data/wal", "/dev/sda", "defaults");
         line(&mut facts, "/bound", "/data/directory", "bind");
-        line(&mut facts, "/layers", "overlay", "lowerdir=/data/a:/b,upperdir=/c");
+        line(
+            &mut facts,
+            "/layers",
+            "overlay",
+            "lowerdir=/data/a:/b,upperdir=/c",
+        );
         line(&mut facts, "/after", "/dev/sda", "x-systemd.requires=/data");
         line(&mut facts, "/database", "/dev/sda", "defaults");
         line(&mut facts, "/volume", "/dev/vg-a/lv", "noauto");
         line(&mut facts, "/tagged", "UUID=1", "nofail");
         line(&mut facts, "/pool", "/dev/zvol/tank/a", "defaults");
         facts.know(&host, &boot::UNLOCKED, vec!["vault".to_owned()], HERE);
-        let swaps = ["/data/swap", "/dev/mapper/vg--a-lv"].map(str::to_owned).to_vec();
+        let swaps = ["/data/swap", "/dev/mapper/vg--a-lv"]
+            .map(str::to_owned)
+            .to_vec();
         facts.know(&host, &boot::SWAPS, swaps, HERE);
-        facts.know(&Subject::mount("/tank"), &mount::CLASS, MountClass::Zfs, HERE);
+        facts.know(
+            &Subject::mount("/tank"),
+            &mount::CLASS,
+            MountClass::Zfs,
+            HERE,
+        );
         facts
     }
 
@@ -279,23 +373,36 @@ mod tests {
         items.extend(raised(&facts, &items));
         let needs = needs(&facts, &items);
         let broken = needs.iter().filter(|need| !need.answer.is_works());
-        broken.map(|need| need.name.as_str()).collect::<Vec<_>>().join(" ")
+        broken
+            .map(|need| need.name.as_str())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     fn fails(of: &Subject, name: Option<&str>) -> Item {
         let item = Item::open(of, Level::Warning, "gone".to_owned(), Ruling::unknown(""));
-        Item { name: name.map(str::to_owned), ..item }.blocks()
+        Item {
+            name: name.map(str::to_owned),
+            ..item
+        }
+        .blocks()
     }
 
     #[test]
     fn what_does_not_come_up_takes_along_what_stands_on_it() {
         for (item, expected) in [
-            (fails(&Subject::device("md0"), None), "/tagged /volume /dev/mapper/vg--a-lv md0 vg--a-lv"),
+            (
+                fails(&Subject::device("md0"), None),
+                "/tagged /volume /dev/mapper/vg--a-lv md0 vg--a-lv",
+            ),
             (
                 fails(&Subject::host(), Some("vault")),
                 "/after /bound /data /data/wal /layers /tagged /data/swap vault",
             ),
-            (fails(&Subject::boot("/data"), None), "/after /bound /data /data/wal /layers /data/swap"),
+            (
+                fails(&Subject::boot("/data"), None),
+                "/after /bound /data /data/wal /layers /data/swap",
+            ),
             (fails(&Subject::boot("/data/wal"), None), "/data/wal"),
             (fails(&Subject::boot("/"), None), ""),
             (fails(&Subject::host(), Some(ZFS)), "/pool the pools of ZFS"),
@@ -312,12 +419,19 @@ mod tests {
         let needs = needs(&facts, &items);
         let tagged = needs.iter().find(|need| need.name == "/tagged").unwrap();
         assert_eq!((tagged.answer, tagged.why.len()), (Answer::CannotBeTold, 1));
-        assert!(needs.iter().any(|need| need.name == "/volume" && need.answer == Answer::Fails));
+        assert!(
+            needs
+                .iter()
+                .any(|need| need.name == "/volume" && need.answer == Answer::Fails)
+        );
     }
 
     #[test]
     fn only_what_does_not_come_up_is_taken_along() {
-        let loses = Item { answer: Some(Answer::WorksAndLoses), ..fails(&Subject::boot("/data"), None) };
+        let loses = Item {
+            answer: Some(Answer::WorksAndLoses),
+            ..fails(&Subject::boot("/data"), None)
+        };
         assert_eq!(taken_along(loses), "/data");
     }
 
@@ -327,9 +441,14 @@ mod tests {
         let items = [fails(&Subject::host(), Some("vault"))];
         let raised = raised(&machine(), &items);
         let critical: Vec<&str> = raised.iter().map(|item| item.subject.name()).collect();
-        assert_eq!(critical, ["/after", "/bound", "/data", "/data/wal", "/layers"]);
+        assert_eq!(
+            critical,
+            ["/after", "/bound", "/data", "/data/wal", "/layers"]
+        );
         assert!(
-            raised.iter().all(|item| item.level == Level::Critical && item.answer == Some(Answer::Fails))
+            raised
+                .iter()
+                .all(|item| item.level == Level::Critical && item.answer == Some(Answer::Fails))
         );
     }
 }

@@ -1,8 +1,8 @@
 //! Everything that the next boot needs, with its fate.
 //!
-//! The answer to each need is the worst of the items about it, so that the items, the closing line, the exit code and
-//! this list cannot differ. A need without any item *works*, so code that examines a need must make an item of
-//! everything unknown.
+//! The answer to each need is the worst of the items about it, so that the items, the closing line,
+//! the exit code and this list cannot differ. A need without any item *works*, so code that
+//! examines a need must make an item of everything unknown.
 
 use std::collections::BTreeMap;
 
@@ -18,30 +18,47 @@ use walwise_model::facts::{FactSet, Scope, Subject};
 /// Everything that the next boot needs, ordered by kind.
 pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<BootNeed> {
     let ground = DependencyGraph::new(facts);
-    let mut all: Vec<BootNeed> =
-        things(facts).into_iter().map(|thing| thing.answered(&ground, items)).collect();
+    let mut all: Vec<BootNeed> = things(facts)
+        .into_iter()
+        .map(|thing| thing.answered(&ground, items))
+        .collect();
     all.sort_by(|a, b| (a.kind, &a.subject, &a.name).cmp(&(b.kind, &b.subject, &b.name)));
     all
 }
 
-/// Items about lines that matter more than the device below: an optional encrypted device under a required file system.
+/// Items about lines that matter more than the device below: an optional encrypted device under a
+/// required file system.
 pub fn raised(facts: &FactSet, items: &[Item]) -> Vec<Item> {
     let ground = DependencyGraph::new(facts);
     let mut raised = Vec::new();
     for line in facts.subjects(Scope::Boot) {
         let level = weight(facts, line);
         let reached = ground.reached(&BootDependency::Of(line.clone()), items);
-        let worst = reached.iter().filter_map(|(at, item)| at.answer(item)).max();
-        let Some(worst) = worst.filter(|worst| *worst >= Answer::CannotBeTold) else { continue };
-        let mut weights =
-            reached.iter().filter(|(at, item)| at.answer(item) == Some(worst)).map(|(_, item)| item.level);
+        let worst = reached
+            .iter()
+            .filter_map(|(at, item)| at.answer(item))
+            .max();
+        let Some(worst) = worst.filter(|worst| *worst >= Answer::CannotBeTold) else {
+            continue;
+        };
+        let mut weights = reached
+            .iter()
+            .filter(|(at, item)| at.answer(item) == Some(worst))
+            .map(|(_, item)| item.level);
         if weights.any(|found| found >= level) {
             continue;
         }
         let what = "the device under it does not come up, or may not".to_owned();
         let place = facts.value(line, &boot::WHERE);
-        let item = Item { place, ..Item::open(line, level, what, Ruling::unknown("")) };
-        raised.push(if worst == Answer::Fails { item.blocks() } else { item });
+        let item = Item {
+            place,
+            ..Item::open(line, level, what, Ruling::unknown(""))
+        };
+        raised.push(if worst == Answer::Fails {
+            item.blocks()
+        } else {
+            item
+        });
     }
     raised
 }
@@ -57,12 +74,24 @@ struct Thing {
 
 impl Thing {
     fn answered(self, ground: &DependencyGraph, items: &[Item]) -> BootNeed {
-        let Self { kind, subject, name, place, node } = self;
+        let Self {
+            kind,
+            subject,
+            name,
+            place,
+            node,
+        } = self;
         let reached = ground.reached(&node, items);
-        let answer = reached.iter().filter_map(|(at, item)| at.answer(item)).max().unwrap_or(Answer::Works);
+        let answer = reached
+            .iter()
+            .filter_map(|(at, item)| at.answer(item))
+            .max()
+            .unwrap_or(Answer::Works);
         let mut why: Vec<String> = Vec::new();
         for (at, item) in reached {
-            let over = at.other_line(&node).and_then(|line| point_of(ground.facts, line));
+            let over = at
+                .other_line(&node)
+                .and_then(|line| point_of(ground.facts, line));
             let what = match (&at, over) {
                 (BootDependency::Unresolved, _) => {
                     "it is unknown whether the device under it comes up".to_owned()
@@ -76,7 +105,14 @@ impl Thing {
                 why.push(what);
             }
         }
-        BootNeed { kind, subject, place, name, answer, why }
+        BootNeed {
+            kind,
+            subject,
+            place,
+            name,
+            answer,
+            why,
+        }
     }
 }
 
@@ -87,26 +123,49 @@ fn point_of(facts: &FactSet, line: &Subject) -> Option<String> {
 fn things(facts: &FactSet) -> Vec<Thing> {
     let of = |kind, subject: &Subject, name, place| {
         let node = BootDependency::Of(subject.clone());
-        Thing { kind, subject: subject.clone(), name, place, node }
+        Thing {
+            kind,
+            subject: subject.clone(),
+            name,
+            place,
+            node,
+        }
     };
     let named = |kind, name: String| {
         let node = BootDependency::Named(name.clone());
-        Thing { kind, subject: Subject::host(), name, place: None, node }
+        Thing {
+            kind,
+            subject: Subject::host(),
+            name,
+            place: None,
+            node,
+        }
     };
     let mut all = Vec::new();
     for line in facts.subjects(Scope::Boot) {
         let point = point_of(facts, line).unwrap_or_else(|| line.name().to_owned());
-        all.push(of(Kind::Mount, line, point, facts.value(line, &boot::WHERE)));
+        all.push(of(
+            Kind::Mount,
+            line,
+            point,
+            facts.value(line, &boot::WHERE),
+        ));
     }
     if let Some(root) = root_without_line(facts) {
         all.push(of(Kind::Mount, &root, root.name().to_owned(), None));
     }
     for (subject, kind) in devices(facts) {
-        let name = facts.value(&subject, &device::DM_NAME).unwrap_or_else(|| subject.name().to_owned());
+        let name = facts
+            .value(&subject, &device::DM_NAME)
+            .unwrap_or_else(|| subject.name().to_owned());
         all.push(of(kind, &subject, name, None));
     }
     let host = Subject::host();
-    let active: Vec<String> = facts.known(&device::DM_NAME).into_iter().map(|(_, name)| name).collect();
+    let active: Vec<String> = facts
+        .known(&device::DM_NAME)
+        .into_iter()
+        .map(|(_, name)| name)
+        .collect();
     let unlocked = facts.value(&host, &boot::UNLOCKED).unwrap_or_default();
     let closed = unlocked.into_iter().filter(|name| !active.contains(name));
     all.extend(closed.map(|name| named(Kind::Crypt, name)));
@@ -118,7 +177,8 @@ fn things(facts: &FactSet) -> Vec<Thing> {
     all
 }
 
-/// The root file system, where neither fstab nor the kernel's command line has a usable line for it.
+/// The root file system, where neither fstab nor the kernel's command line has a usable line for
+/// it.
 pub(super) fn root_without_line(facts: &FactSet) -> Option<Subject> {
     let is_root = |line: &Subject| facts.value(line, &boot::POINT).as_deref() == Some("/");
     if facts.subjects(Scope::Boot).any(is_root) {
@@ -135,7 +195,9 @@ fn on_a_disk(class: MountClass) -> bool {
 
 /// Whether anything here uses ZFS.
 pub(super) fn uses_zfs(facts: &FactSet) -> bool {
-    !facts.which(&mount::CLASS, |class| class.is_zfs()).is_empty()
+    !facts
+        .which(&mount::CLASS, |class| class.is_zfs())
+        .is_empty()
         || !facts.which(&device::KIND, |kind| kind.is_zvol()).is_empty()
 }
 
@@ -143,10 +205,12 @@ pub(super) fn uses_zfs(facts: &FactSet) -> bool {
 pub(super) fn devices(facts: &FactSet) -> BTreeMap<Subject, Kind> {
     let all = facts.known(&device::KIND).into_iter();
     let size = |of: &Subject| facts.value(of, &device::SIZE);
-    all.filter_map(|(subject, kind)| Some((subject.clone(), kind_of(kind, size(subject))?))).collect()
+    all.filter_map(|(subject, kind)| Some((subject.clone(), kind_of(kind, size(subject))?)))
+        .collect()
 }
 
-/// The kind of a device between a file system and its disks; `None` where the kernel does not have to assemble it.
+/// The kind of a device between a file system and its disks; `None` where the kernel does not have
+/// to assemble it.
 fn kind_of(kind: DeviceKind, size: Option<u64>) -> Option<Kind> {
     match kind {
         DeviceKind::Md => Some(Kind::Array),
@@ -183,6 +247,9 @@ mod tests {
             !devices(&facts).is_empty()
         };
         assert!(!needed(DeviceKind::Zram, 0) && needed(DeviceKind::Zram, 4096));
-        assert!(needed(DeviceKind::Md, 0), "an array that does not run is needed");
+        assert!(
+            needed(DeviceKind::Md, 0),
+            "an array that does not run is needed"
+        );
     }
 }

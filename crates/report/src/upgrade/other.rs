@@ -1,5 +1,5 @@
-//! Changes besides the lines of the next boot: findings, verdicts, features of mkfs that the kernel cannot mount, and
-//! formats that kernels do not support.
+//! Changes besides the lines of the next boot: findings, verdicts, features of mkfs that the kernel
+//! cannot mount, and formats that kernels do not support.
 
 use super::builder::{built_again, kernel_of};
 use super::ground::ZFS;
@@ -27,7 +27,8 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
     let mut items = Vec::new();
     for (name, finding) in &now {
         let was = before.get(name).copied();
-        let same = was.is_some_and(|was| is_open(was) == is_open(finding) && says(was) == says(finding));
+        let same =
+            was.is_some_and(|was| is_open(was) == is_open(finding) && says(was) == says(finding));
         if of_boot(finding) && applies(finding) {
             continue;
         }
@@ -45,43 +46,80 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
         };
         let of_zfs = looks_at(finding, kernel::ZFS_SUPPORT.name());
         // Another system brings its own module, unless one is named.
-        let named = supposed.facts.is_assumed(&Subject::host(), kernel::ZFS_VERSION.id());
+        let named = supposed
+            .facts
+            .is_assumed(&Subject::host(), kernel::ZFS_VERSION.id());
         if of_zfs && !named && changes_system(&real.facts, &supposed.facts) {
             continue;
         }
-        let answer = if is_open(finding) { Answer::CannotBeTold } else { Answer::Fails };
+        let answer = if is_open(finding) {
+            Answer::CannotBeTold
+        } else {
+            Answer::Fails
+        };
         let (answer, name) = (of_zfs.then_some(answer), of_zfs.then(|| ZFS.to_owned()));
-        items.push(Item { answer, name, ..item(part, finding, false) });
+        items.push(Item {
+            answer,
+            name,
+            ..item(part, finding, false)
+        });
     }
     for (name, finding) in before {
         if now.contains_key(&name) || is_open(finding) || of_boot(finding) {
             continue;
         }
-        // What is not advised any more may be what the new kernel cannot do; only a fault that ends is a gain.
-        let part = if finding.level >= Level::Warning { Part::Better } else { Part::Changes };
+        // What is not advised any more may be what the new kernel cannot do; only a fault that ends
+        // is a gain.
+        let part = if finding.level >= Level::Warning {
+            Part::Better
+        } else {
+            Part::Changes
+        };
         let what = format!("no longer: {}", finding.title);
-        items.push(Item { what, because: String::new(), ..item(part, finding, false) });
+        items.push(Item {
+            what,
+            because: String::new(),
+            ..item(part, finding, false)
+        });
     }
     items
 }
 
 /// Whether a finding is a critical fault of the kernel itself.
 fn is_of_kernel(finding: &Finding) -> bool {
-    applies(finding) && finding.level == Level::Critical && looks_at(finding, kernel::VERSION.name())
+    applies(finding)
+        && finding.level == Level::Critical
+        && looks_at(finding, kernel::VERSION.name())
 }
 
-/// The parts of a finding that call for action. The question of an open one is the same on every kernel; the missing
-/// facts are not.
+/// The parts of a finding that call for action. The question of an open one is the same on every
+/// kernel; the missing facts are not.
 fn says(finding: &Finding) -> impl PartialEq + use<> {
-    let advice: Vec<(&str, String)> =
-        finding.advice.iter().map(|advice| (advice.setting.name, advice.change.words())).collect();
-    (finding.level, finding.title.clone(), finding.outcome.clone(), advice)
+    let advice: Vec<(&str, String)> = finding
+        .advice
+        .iter()
+        .map(|advice| (advice.setting.name, advice.change.words()))
+        .collect();
+    (
+        finding.level,
+        finding.title.clone(),
+        finding.outcome.clone(),
+        advice,
+    )
 }
 
 fn verdicts(real: &Report, supposed: &Report) -> Vec<Item> {
     let mut items = Vec::new();
-    for Verdict { target, standing, sentence, .. } in &supposed.verdicts {
-        let Some(before) = real.verdict(target).map(|verdict| verdict.standing) else { continue };
+    for Verdict {
+        target,
+        standing,
+        sentence,
+        ..
+    } in &supposed.verdicts
+    {
+        let Some(before) = real.verdict(target).map(|verdict| verdict.standing) else {
+            continue;
+        };
         if before == *standing {
             continue;
         }
@@ -90,15 +128,27 @@ fn verdicts(real: &Report, supposed: &Report) -> Vec<Item> {
             Standing::Unproven => Level::Warning,
             Standing::ProvenByDrill | Standing::Durable => Level::Keep,
         };
-        let part = if *standing < before { Part::Changes } else { Part::Better };
-        let what = format!("the verdict was {}, and is {} then", before.word(), standing.word());
+        let part = if *standing < before {
+            Part::Changes
+        } else {
+            Part::Better
+        };
+        let what = format!(
+            "the verdict was {}, and is {} then",
+            before.word(),
+            standing.word()
+        );
         let because = sentence.clone();
-        items.push(Item { because, ..Item::told(part, level, target, what, Ruling::unknown("")) });
+        items.push(Item {
+            because,
+            ..Item::told(part, level, target, what, Ruling::unknown(""))
+        });
     }
     items
 }
 
-/// File systems that the tools create by default with features that the kernel cannot, or may not, mount.
+/// File systems that the tools create by default with features that the kernel cannot, or may not,
+/// mount.
 fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let of = |facts: &FactSet, fs: &str| {
         let key = match fs {
@@ -107,18 +157,33 @@ fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
             _ => &host::BTRFSPROGS,
         };
         let (version, vendor) = kernel_of(facts)?;
-        Some(validity::mkfs_defaults(fs, &facts.value(&Subject::host(), key)?, &version, &vendor, &[]))
+        Some(validity::mkfs_defaults(
+            fs,
+            &facts.value(&Subject::host(), key)?,
+            &version,
+            &vendor,
+            &[],
+        ))
     };
     let mut items = Vec::new();
     for fs in ["ext4", "xfs", "btrfs"] {
-        let Some(then) = of(supposed, fs) else { continue };
+        let Some(then) = of(supposed, fs) else {
+            continue;
+        };
         if !then.effect.is_refused() && !then.effect.is_unknown() {
             continue;
         }
         let already = of(real, fs).is_some_and(|now| now.effect == then.effect);
-        let part = if already { Part::Already } else { Part::Changes };
+        let part = if already {
+            Part::Already
+        } else {
+            Part::Changes
+        };
         let what = format!("a new {fs} may not mount with this kernel and these tools");
-        items.push(Item { already, ..Item::told(part, Level::Warning, &Subject::host(), what, then) });
+        items.push(Item {
+            already,
+            ..Item::told(part, Level::Warning, &Subject::host(), what, then)
+        });
     }
     items
 }
@@ -141,13 +206,23 @@ fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let same = runs_alike(real, supposed);
     let mut items = Vec::new();
     let (now, then) = (kernel_of(real), kernel_of(supposed));
-    let judge =
-        if built_again(now.as_ref(), then.as_ref()) { validity::format_again } else { validity::format };
-    let Some((version, vendor)) = then else { return items };
+    let judge = if built_again(now.as_ref(), then.as_ref()) {
+        validity::format_again
+    } else {
+        validity::format
+    };
+    let Some((version, vendor)) = then else {
+        return items;
+    };
     for (subject, format) in found {
         let then = judge(format, &version, &vendor);
         let effect = then.effect;
-        let is = Item::open(&subject, Level::Critical, format!("it is {}", format.words()), then);
+        let is = Item::open(
+            &subject,
+            Level::Critical,
+            format!("it is {}", format.words()),
+            then,
+        );
         if effect.is_refused() {
             items.push(is.blocks());
         } else if effect.is_unknown() && !same {

@@ -1,8 +1,8 @@
-//! Further effects of the kernel's command line on the next boot: unexamined parameters that mount or unlock something,
-//! and lines whose device is none, or holds another file system.
+//! Further effects of the kernel's command line on the next boot: unexamined parameters that mount
+//! or unlock something, and lines whose device is none, or holds another file system.
 //!
-//! The list is complete only where the names of its parameters were read. The root's parameters are no reason to fail,
-//! because this boot has mounted it.
+//! The list is complete only where the names of its parameters were read. The root's parameters are
+//! no reason to fail, because this boot has mounted it.
 
 use super::weight::weight;
 use crate::model::upgrade::Item;
@@ -14,8 +14,16 @@ use walwise_model::facts::{FactSet, Scope, Subject};
 
 pub fn items(facts: &FactSet) -> Vec<Item> {
     let mut items = parameters(facts);
-    items.extend(facts.subjects(Scope::Boot).filter_map(|line| not_a_device(facts, line)));
-    items.extend(facts.subjects(Scope::Boot).filter_map(|line| another_type(facts, line)));
+    items.extend(
+        facts
+            .subjects(Scope::Boot)
+            .filter_map(|line| not_a_device(facts, line)),
+    );
+    items.extend(
+        facts
+            .subjects(Scope::Boot)
+            .filter_map(|line| another_type(facts, line)),
+    );
     items
 }
 
@@ -23,7 +31,12 @@ fn parameters(facts: &FactSet) -> Vec<Item> {
     let host = Subject::host();
     let Some(names) = facts.value(&host, &boot::PARAMETERS_UNREAD) else {
         let what = "it is unknown what else the kernel's command line mounts or unlocks".to_owned();
-        return vec![Item::open(&host, Level::Critical, what, Ruling::unknown(""))];
+        return vec![Item::open(
+            &host,
+            Level::Critical,
+            what,
+            Ruling::unknown(""),
+        )];
     };
     let item = |name: &String| {
         let (level, what, because) = told(name);
@@ -81,19 +94,35 @@ fn not_a_device(facts: &FactSet, line: &Subject) -> Option<Item> {
         format!("{named} is not a block device"),
         Ruling::unknown(because),
     );
-    Some(Item { place: facts.value(line, &boot::WHERE), ..item }.blocks())
+    Some(
+        Item {
+            place: facts.value(line, &boot::WHERE),
+            ..item
+        }
+        .blocks(),
+    )
 }
 
 /// A line that mounts a device with another type than the present mount.
 fn another_type(facts: &FactSet, line: &Subject) -> Option<Item> {
     let there = facts.value(line, &boot::TYPE_THERE)?;
     let written = facts.value(line, &boot::WRITTEN_TYPE)?;
-    let what = format!("it is written as {written}, and what is mounted from its device now is {there}");
+    let what =
+        format!("it is written as {written}, and what is mounted from its device now is {there}");
     let item = Item::open(line, weight(facts, line), what, Ruling::unknown(""));
-    let item = Item { place: facts.value(line, &boot::WHERE), ..item };
+    let item = Item {
+        place: facts.value(line, &boot::WHERE),
+        ..item
+    };
     let is_root = facts.value(line, &boot::POINT).as_deref() == Some("/");
-    let may_be = written.split(',').any(|word| family(word) == family(&there));
-    Some(if is_root || may_be { item } else { item.blocks() })
+    let may_be = written
+        .split(',')
+        .any(|word| family(word) == family(&there));
+    Some(if is_root || may_be {
+        item
+    } else {
+        item.blocks()
+    })
 }
 
 /// The family of file systems that can be mounted as one another.
@@ -119,12 +148,27 @@ mod tests {
     fn what_is_not_looked_at_cannot_be_told() {
         let mut facts = FactSet::default();
         assert_eq!(items(&facts).len(), 1, "names that were not kept");
-        let names = ["mount.usr", "rd.lvm.lv", "resume", "rootfstype"].map(str::to_owned).to_vec();
+        let names = ["mount.usr", "rd.lvm.lv", "resume", "rootfstype"]
+            .map(str::to_owned)
+            .to_vec();
         facts.know(&Subject::host(), &boot::PARAMETERS_UNREAD, names, from());
         let items = items(&facts);
-        assert!(items.iter().all(|item| item.answer == Some(Answer::CannotBeTold)), "{items:?}");
+        assert!(
+            items
+                .iter()
+                .all(|item| item.answer == Some(Answer::CannotBeTold)),
+            "{items:?}"
+        );
         let levels: Vec<Level> = items.iter().map(|item| item.level).collect();
-        assert_eq!(levels, [Level::Critical, Level::Critical, Level::Warning, Level::Critical]);
+        assert_eq!(
+            levels,
+            [
+                Level::Critical,
+                Level::Critical,
+                Level::Warning,
+                Level::Critical
+            ]
+        );
         assert_eq!(
             items[0].what,
             "what mount.usr on the kernel's command line does at the next boot is not looked at"
@@ -151,9 +195,11 @@ mod tests {
     fn a_line_with_something_else_than_a_block_device_fails() {
         let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
         facts.know(&line, &boot::SOURCE, "/dev/null".to_owned(), from());
-        for (found, fails) in
-            [(NamedDevice::Other, true), (NamedDevice::There, false), (NamedDevice::None, false)]
-        {
+        for (found, fails) in [
+            (NamedDevice::Other, true),
+            (NamedDevice::There, false),
+            (NamedDevice::None, false),
+        ] {
             facts.know(&line, &boot::DEVICE, found, from());
             let answer = not_a_device(&facts, &line).and_then(|item| item.answer);
             assert_eq!(answer, fails.then_some(Answer::Fails), "{found:?}");

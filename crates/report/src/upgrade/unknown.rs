@@ -1,8 +1,8 @@
-//! The unknown points about the lines of the next boot: options and file systems that the table lacks, and properties
-//! that were not read.
+//! The unknown points about the lines of the next boot: options and file systems that the table
+//! lacks, and properties that were not read.
 //!
-//! Each becomes an item, because a line without any item counts as working. An option is looked up in the table and not
-//! taken from a finding, so that switching a rule off makes nothing known.
+//! Each becomes an item, because a line without any item counts as working. An option is looked up
+//! in the table and not taken from a finding, so that switching a rule off makes nothing known.
 
 use super::builder::{built_again, kernel_of};
 use super::item::{applies, looks_at};
@@ -27,23 +27,33 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
             sure: sure(supposed, line),
             ..Item::open(line, weight(facts, line), what, ruling)
         };
-        items.extend(options(facts, line).into_iter().map(|(what, ruling)| of_line(what, ruling)));
         items.extend(
-            unseen(facts, line)
+            options(facts, line)
                 .into_iter()
-                .map(|what| Item { sure: None, ..of_line(what.to_owned(), Ruling::unknown("")) }),
+                .map(|(what, ruling)| of_line(what, ruling)),
         );
+        items.extend(unseen(facts, line).into_iter().map(|what| Item {
+            sure: None,
+            ..of_line(what.to_owned(), Ruling::unknown(""))
+        }));
         items.extend(
             file_system(real, now.as_ref(), then.as_ref(), facts, line)
                 .into_iter()
-                .map(|(what, ruling)| Item { sure: None, ..of_line(what, ruling) }),
+                .map(|(what, ruling)| Item {
+                    sure: None,
+                    ..of_line(what, ruling)
+                }),
         );
     }
     if let (Some(root), Some((version, vendor))) = (root_without_line(facts), &then)
         && let Some(fstype) = facts.value(&root, &mount::FSTYPE)
     {
         let again = built_again(now.as_ref(), then.as_ref());
-        let judge = if again { validity::file_system_again } else { validity::file_system };
+        let judge = if again {
+            validity::file_system_again
+        } else {
+            validity::file_system
+        };
         let ruling = judge(&fstype, version, vendor);
         if ruling.effect.is_refused() {
             let what = format!("that kernel has no {fstype}");
@@ -55,7 +65,12 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     }
     if facts.value(&Subject::host(), &boot::READ) != Some(true) {
         let what = "not all that fstab and the mount units mount is known".to_owned();
-        items.push(Item::open(&Subject::host(), Level::Critical, what, Ruling::unknown("")));
+        items.push(Item::open(
+            &Subject::host(),
+            Level::Critical,
+            what,
+            Ruling::unknown(""),
+        ));
     }
     items
 }
@@ -64,16 +79,32 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
 fn sure(supposed: &Report, line: &Subject) -> Option<Level> {
     let of_line = |finding: &&Finding| finding.subject == *line && applies(finding);
     let about = |finding: &&Finding| looks_at(finding, boot::UNDECIDED.name());
-    supposed.findings.iter().filter(of_line).find(about).map(|finding| finding.level)
+    supposed
+        .findings
+        .iter()
+        .filter(of_line)
+        .find(about)
+        .map(|finding| finding.level)
 }
 
 /// Options that the table does not know, with its ruling.
 fn options(facts: &FactSet, line: &Subject) -> Vec<(String, Ruling)> {
-    let fstype = facts.value(line, &boot::FSTYPE).unwrap_or_else(|| "this file system".to_owned());
+    let fstype = facts
+        .value(line, &boot::FSTYPE)
+        .unwrap_or_else(|| "this file system".to_owned());
     let rulings = validity::rulings(facts, line);
-    let unknown = rulings.value().into_iter().flatten().filter(|(_, ruling)| ruling.effect.is_unknown());
+    let unknown = rulings
+        .value()
+        .into_iter()
+        .flatten()
+        .filter(|(_, ruling)| ruling.effect.is_unknown());
     unknown
-        .map(|(option, ruling)| (format!("it is unknown whether {fstype} accepts {option}"), ruling.clone()))
+        .map(|(option, ruling)| {
+            (
+                format!("it is unknown whether {fstype} accepts {option}"),
+                ruling.clone(),
+            )
+        })
         .collect()
 }
 
@@ -110,18 +141,33 @@ fn file_system(
     line: &Subject,
 ) -> Option<(String, Ruling)> {
     let (version, vendor) = then.filter(|then| Some(*then) != now)?;
-    let fstype = facts.value(line, &boot::FSTYPE).filter(|fstype| fstype != "auto")?;
+    let fstype = facts
+        .value(line, &boot::FSTYPE)
+        .filter(|fstype| fstype != "auto")?;
     let again = built_again(now, then) && in_use(&real.facts, &fstype);
-    let judge = if again { validity::file_system_again } else { validity::file_system };
+    let judge = if again {
+        validity::file_system_again
+    } else {
+        validity::file_system
+    };
     let ruling = judge(&fstype, version, vendor);
-    ruling.effect.is_unknown().then(|| (format!("it is unknown whether that kernel has {fstype}"), ruling))
+    ruling.effect.is_unknown().then(|| {
+        (
+            format!("it is unknown whether that kernel has {fstype}"),
+            ruling,
+        )
+    })
 }
 
 /// Whether the running kernel has a file system: it is mounted, or the kernel lists it.
 fn in_use(facts: &FactSet, fstype: &str) -> bool {
-    let built_in = facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap_or_default();
+    let built_in = facts
+        .value(&Subject::host(), &kernel::FILESYSTEMS)
+        .unwrap_or_default();
     let is_swap = fstype == "swap" && !facts.which(&device::SWAP, |swap| *swap).is_empty();
     is_swap
         || built_in.iter().any(|known| known == fstype)
-        || !facts.which(&mount::FSTYPE, |mounted| mounted == fstype).is_empty()
+        || !facts
+            .which(&mount::FSTYPE, |mounted| mounted == fstype)
+            .is_empty()
 }

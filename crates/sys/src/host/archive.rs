@@ -1,4 +1,5 @@
-//! The text form of a host: what was asked and what was answered, for people to review and for walwise to replay.
+//! The text form of a host: what was asked and what was answered, for people to review and for
+//! walwise to replay.
 //!
 //! ```text
 //! walwise host 1
@@ -11,9 +12,9 @@
 //! !denied Permission denied
 //! ```
 //!
-//! A line of an answer stands behind `|`, a last piece without its newline behind `:`, a refusal behind `!`. The names of
-//! a directory are such lines too. Bytes are escaped by [`crate::text`], except that tabs stay. What cannot be read
-//! costs its own entry and nothing else.
+//! A line of an answer stands behind `|`, a last piece without its newline behind `:`, a refusal
+//! behind `!`. The names of a directory are such lines too. Bytes are escaped by [`crate::text`],
+//! except that tabs stay. What cannot be read costs its own entry and nothing else.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -42,7 +43,9 @@ const MOST_PROBLEMS: usize = 20;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnArchive {
     /// The header line is missing.
-    #[error("not a host archive: its first line is not `{HEADER}`; make one with `walwise capture`")]
+    #[error(
+        "not a host archive: its first line is not `{HEADER}`; make one with `walwise capture`"
+    )]
     Header,
     /// The header names another version.
     #[error("the host archive is of format {0:?}, this walwise reads format 1")]
@@ -76,7 +79,11 @@ pub fn write(answers: &Answers, comment: &str) -> String {
 
 /// The byte that ends a piece of this question's answer.
 fn separator(question: &Question) -> u8 {
-    if matches!(question.bare(), Question::List(_)) { 0 } else { b'\n' }
+    if matches!(question.bare(), Question::List(_)) {
+        0
+    } else {
+        b'\n'
+    }
 }
 
 fn write_bytes(out: &mut String, bytes: &[u8], separator: u8) {
@@ -98,7 +105,11 @@ fn format_line(mark: &str, bytes: &[u8]) -> String {
 
 /// A refusal's detail, which is display-safe unless a stranger wrote the archive.
 fn displayable(detail: &str) -> String {
-    if detail.chars().any(text::is_treacherous) { text::safe(detail.as_bytes()) } else { detail.to_owned() }
+    if detail.chars().any(text::is_treacherous) {
+        text::safe(detail.as_bytes())
+    } else {
+        detail.to_owned()
+    }
 }
 
 /// Parses an archive. The second value lists the entries that could not be read.
@@ -114,7 +125,8 @@ pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), NotAnArchive> {
     Ok((answers, problems))
 }
 
-/// Reads the entries one by one with their places; `put` says whether one is new. Returns the complaints about the others.
+/// Reads the entries one by one with their places; `put` says whether one is new. Returns the
+/// complaints about the others.
 fn entries(
     bytes: &[u8],
     put: impl FnMut(Range<usize>, Question, HostAnswer) -> bool,
@@ -126,10 +138,18 @@ fn entries(
     let first = lines.next().unwrap_or_default();
     let header = first.strip_suffix(b"\r").unwrap_or(first);
     if header != HEADER.as_bytes() {
-        let version = header.strip_prefix(b"walwise host ").filter(|v| !v.is_empty() && v.len() < 20);
-        return Err(version.map_or(NotAnArchive::Header, |v| NotAnArchive::Version(text::safe(v))));
+        let version = header
+            .strip_prefix(b"walwise host ")
+            .filter(|v| !v.is_empty() && v.len() < 20);
+        return Err(version.map_or(NotAnArchive::Header, |v| {
+            NotAnArchive::Version(text::safe(v))
+        }));
     }
-    let mut reader = CaptureReader { put, problems: ParseComplaints::default(), entry: None };
+    let mut reader = CaptureReader {
+        put,
+        problems: ParseComplaints::default(),
+        entry: None,
+    };
     let mut start = first.len() + 1;
     for (number, line) in (2..).zip(lines) {
         let end = start + line.len();
@@ -140,8 +160,8 @@ fn entries(
     Ok(reader.problems.told())
 }
 
-/// An archive whose answers are read when they are asked for: those of ten thousand disks take several times the memory of
-/// their text.
+/// An archive whose answers are read when they are asked for: those of ten thousand disks take
+/// several times the memory of their text.
 #[derive(Clone, Debug, Default)]
 pub struct Archive {
     text: Vec<u8>,
@@ -156,8 +176,9 @@ impl Archive {
         let mut alike = Vec::new();
         let problems = entries(&text, |place, question, _| {
             let (hash, place) = (hash(&question), narrow(place));
-            let is_same =
-                |place: &Range<u32>| entry(&text, place).is_some_and(|(other, _)| other == question);
+            let is_same = |place: &Range<u32>| {
+                entry(&text, place).is_some_and(|(other, _)| other == question)
+            };
             match known.entry(hash) {
                 Entry::Vacant(free) => {
                     free.insert(place);
@@ -166,7 +187,9 @@ impl Archive {
                 Entry::Occupied(taken) if is_same(taken.get()) => false,
                 // Two questions with one hash.
                 Entry::Occupied(_) => {
-                    let is_new = !alike.iter().any(|(of, place)| *of == hash && is_same(place));
+                    let is_new = !alike
+                        .iter()
+                        .any(|(of, place)| *of == hash && is_same(place));
                     if is_new {
                         alike.push((hash, place));
                     }
@@ -188,13 +211,22 @@ impl Archive {
     pub fn get(&self, question: &Question) -> Option<HostAnswer> {
         let hash = hash(question);
         let first = self.places.partition_point(|(other, _)| *other < hash);
-        let alike = self.places.iter().skip(first).take_while(|(other, _)| *other == hash);
+        let alike = self
+            .places
+            .iter()
+            .skip(first)
+            .take_while(|(other, _)| *other == hash);
         let mut found = alike.filter_map(|(_, place)| entry(&self.text, place));
-        found.find(|(other, _)| other == question).map(|(_, answer)| answer)
+        found
+            .find(|(other, _)| other == question)
+            .map(|(_, answer)| answer)
     }
 
     pub fn questions(&self) -> impl Iterator<Item = Question> {
-        self.places.iter().filter_map(|(_, place)| entry(&self.text, place)).map(|(question, _)| question)
+        self.places
+            .iter()
+            .filter_map(|(_, place)| entry(&self.text, place))
+            .map(|(question, _)| question)
     }
 }
 
@@ -236,7 +268,9 @@ struct ParseComplaints {
 impl ParseComplaints {
     fn add(&mut self, line: usize, what: &str) {
         if self.first.len() < MOST_PROBLEMS {
-            self.first.push(format!("host archive, line {line}: {what}; its entry is left out"));
+            self.first.push(format!(
+                "host archive, line {line}: {what}; its entry is left out"
+            ));
         } else {
             self.more += 1;
         }
@@ -244,7 +278,10 @@ impl ParseComplaints {
 
     fn told(mut self) -> Vec<String> {
         if self.more > 0 {
-            self.first.push(format!("host archive: {} more entries cannot be read", self.more));
+            self.first.push(format!(
+                "host archive: {} more entries cannot be read",
+                self.more
+            ));
         }
         self.first
     }
@@ -277,7 +314,9 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
             None | Some((b'#', _)) => {}
             Some((mark @ (b'|' | b':' | b'!'), rest)) => {
                 // Without an entry the line belongs to one that was already left out.
-                let Some(entry) = self.entry.take() else { return };
+                let Some(entry) = self.entry.take() else {
+                    return;
+                };
                 match entry.with(*mark, rest) {
                     Ok(entry) => {
                         let place = entry.place.start..place.end;
@@ -291,17 +330,31 @@ impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
                 let question = str::from_utf8(line).ok().and_then(words::decode);
                 match question {
                     Some(question) => {
-                        self.entry =
-                            Some(CaptureEntry { line: number, place, question, body: Body::Nothing });
+                        self.entry = Some(CaptureEntry {
+                            line: number,
+                            place,
+                            question,
+                            body: Body::Nothing,
+                        });
                     }
-                    None => self.problems.add(number, "no question that this walwise knows"),
+                    None => self
+                        .problems
+                        .add(number, "no question that this walwise knows"),
                 }
             }
         }
     }
 
     fn finish_entry(&mut self) {
-        let Some(CaptureEntry { line, place, question, body }) = self.entry.take() else { return };
+        let Some(CaptureEntry {
+            line,
+            place,
+            question,
+            body,
+        }) = self.entry.take()
+        else {
+            return;
+        };
         let answer = match body {
             Body::Nothing => return self.problems.add(line, "a question without an answer"),
             Body::Lines(bytes) | Body::Ended(bytes) => Ok(bytes),
@@ -361,7 +414,8 @@ mod tests {
         prop_oneof![
             any::<Vec<u8>>().prop_map(Ok),
             "[a-z\n\t|:!#]{0,12}".prop_map(|text| Ok(text.into_bytes())),
-            (kind, "([a-z]{1,5} ){0,3}[a-z]{1,5}|").prop_map(|(kind, detail)| Err(Miss::new(kind, detail))),
+            (kind, "([a-z]{1,5} ){0,3}[a-z]{1,5}|")
+                .prop_map(|(kind, detail)| Err(Miss::new(kind, detail))),
         ]
     }
 
@@ -415,7 +469,8 @@ mod tests {
 
     #[test]
     fn blanks_behind_a_refusal_are_no_part_of_it() {
-        let text = format!("{HEADER}\nread /a\n!denied Permission denied \u{a0} \t\nread /b\n!absent  \n");
+        let text =
+            format!("{HEADER}\nread /a\n!denied Permission denied \u{a0} \t\nread /b\n!absent  \n");
         let (answers, _) = parse(text.as_bytes()).unwrap();
         let (again, problems) = parse(write(&answers, "").as_bytes()).unwrap();
         assert_eq!((again, problems.len()), (answers, 0));
@@ -425,8 +480,14 @@ mod tests {
     fn other_files_are_refused() {
         assert_eq!(parse(b""), Err(NotAnArchive::Header));
         assert_eq!(parse(b"\x7fELF"), Err(NotAnArchive::Header));
-        assert_eq!(parse(b"walwise host 2\n"), Err(NotAnArchive::Version("2".to_owned())));
-        assert_eq!(parse(&vec![b'\n'; CAPTURE + 1]), Err(NotAnArchive::TooLarge));
+        assert_eq!(
+            parse(b"walwise host 2\n"),
+            Err(NotAnArchive::Version("2".to_owned()))
+        );
+        assert_eq!(
+            parse(&vec![b'\n'; CAPTURE + 1]),
+            Err(NotAnArchive::TooLarge)
+        );
     }
 
     #[test]

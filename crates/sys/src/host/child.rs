@@ -1,10 +1,11 @@
-//! The expendable child: a process of our own binary that is asked what may never be answered. What it does itself is
-//! left to [`super::reader`].
+//! The expendable child: a process of our own binary that is asked what may never be answered. What
+//! it does itself is left to [`super::reader`].
 //!
-//! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted from within, and a thread stuck
-//! in one keeps its process from exiting. Such questions therefore go to a child, one after another. If an answer does
-//! not come in time, the child is killed and abandoned, and the next question gets a new one. Nobody waits for an
-//! abandoned child: the kill takes effect when the kernel releases it. The child exits when its channel closes, so it
+//! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted from
+//! within, and a thread stuck in one keeps its process from exiting. Such questions therefore go to
+//! a child, one after another. If an answer does not come in time, the child is killed and
+//! abandoned, and the next question gets a new one. Nobody waits for an abandoned child: the kill
+//! takes effect when the kernel releases it. The child exits when its channel closes, so it
 //! outlives walwise by one question at most.
 
 use std::io;
@@ -19,7 +20,8 @@ use super::{Miss, MissKind, Question, words};
 use crate::subprocess::{Bytes, RecvError, Role, Subprocess};
 use crate::text;
 
-/// The longest question in bytes: a longer one would not fit the socket's buffer, and writing must not block.
+/// The longest question in bytes: a longer one would not fit the socket's buffer, and writing must
+/// not block.
 const LONGEST_QUESTION: usize = 32 << 10;
 
 /// Asks through a child, and replaces a child that got stuck.
@@ -39,20 +41,27 @@ struct ChildSupervisor {
 impl Expendable {
     /// Children will be processes of this program; those with an owner become him first.
     pub fn new(program: PathBuf, owner: Option<Owner>) -> Self {
-        Self { program, owner, state: Mutex::default() }
+        Self {
+            program,
+            owner,
+            state: Mutex::default(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, ChildSupervisor> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the child in the background before it is needed: starting takes longer than most answers.
+    /// Starts the child in the background before it is needed: starting takes longer than most
+    /// answers.
     pub fn begin(&self) {
         let mut state = self.state();
         if state.child.is_none() && state.starting.is_none() {
             let (program, owner) = (self.program.clone(), self.owner.clone());
             // If no thread can be started, the child is started when it is needed.
-            state.starting = Builder::new().spawn(move || start(&program, owner.as_ref())).ok();
+            state.starting = Builder::new()
+                .spawn(move || start(&program, owner.as_ref()))
+                .ok();
         }
     }
 
@@ -81,10 +90,17 @@ impl Expendable {
             return failed("the path is too long".to_owned());
         }
         let mut state = self.state();
-        let child = state.take().map_or_else(|| start(&self.program, self.owner.as_ref()), Ok);
+        let child = state
+            .take()
+            .map_or_else(|| start(&self.program, self.owner.as_ref()), Ok);
         let mut child = match child {
             Ok(child) => child,
-            Err(e) => return failed(format!("cannot start the reading child: {}", text::error_words(&e))),
+            Err(e) => {
+                return failed(format!(
+                    "cannot start the reading child: {}",
+                    text::error_words(&e)
+                ));
+            }
         };
         let sent = child.channel.send(&words).map_err(|_| RecvError::Closed);
         let error = match sent.and_then(|()| child.channel.recv(Some(deadline))) {
@@ -100,17 +116,26 @@ impl Expendable {
             RecvError::Closed => failed("the reading child ended without an answer".to_owned()),
             RecvError::Timeout => {
                 let seconds = deadline.as_secs_f32();
-                state.notes.push(format!("no answer within {seconds} s, given up: {words}"));
-                Err(Miss::new(MissKind::TimedOut, format!("no answer within {seconds} s")))
+                state
+                    .notes
+                    .push(format!("no answer within {seconds} s, given up: {words}"));
+                Err(Miss::new(
+                    MissKind::TimedOut,
+                    format!("no answer within {seconds} s"),
+                ))
             }
         }
     }
 }
 
 impl ChildSupervisor {
-    /// The running child, perhaps one that was started in the background. It is put back once it has answered.
+    /// The running child, perhaps one that was started in the background. It is put back once it
+    /// has answered.
     fn take(&mut self) -> Option<Subprocess> {
-        let started = self.starting.take().and_then(|starting| starting.join().ok()?.ok());
+        let started = self
+            .starting
+            .take()
+            .and_then(|starting| starting.join().ok()?.ok());
         started.or_else(|| self.child.take())
     }
 
@@ -126,7 +151,9 @@ impl Drop for Expendable {
 }
 
 fn start(program: &PathBuf, owner: Option<&Owner>) -> io::Result<Subprocess> {
-    let Some(owner) = owner else { return Subprocess::of(program, Role::Ask, Stdio::null()) };
+    let Some(owner) = owner else {
+        return Subprocess::of(program, Role::Ask, Stdio::null());
+    };
     let mut child = Subprocess::of(program, Role::AskAs, Stdio::null())?;
     child.channel.send(owner)?;
     Ok(child)
@@ -139,7 +166,9 @@ mod tests {
     #[test]
     fn a_child_that_is_no_child_is_a_failure() {
         let host = Expendable::new(PathBuf::from("/bin/true"), None);
-        let miss = host.ask(&Question::Uname, Duration::from_secs(60)).unwrap_err();
+        let miss = host
+            .ask(&Question::Uname, Duration::from_secs(60))
+            .unwrap_err();
         assert_eq!(miss.kind, MissKind::Failed);
     }
 }

@@ -1,16 +1,18 @@
 //! The result of reading a block device, as an answer.
 //!
-//! The reading itself is in [`super::live`]. An answer without its numbers is malformed: a missing number would mean
-//! that nothing was unread, and the device would count as free.
+//! The reading itself is in [`super::live`]. An answer without its numbers is malformed: a missing
+//! number would mean that nothing was unread, and the device would count as free.
 
 use super::{Miss, MissKind};
 
 /// How thoroughly a device is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Look {
-    /// The device was not named by the user: read for a second at most, without ever holding it exclusively.
+    /// The device was not named by the user: read for a second at most, without ever holding it
+    /// exclusively.
     Passing,
-    /// The user named it: read for ten seconds at most, and exclusive holders are looked for before and after.
+    /// The user named it: read for ten seconds at most, and exclusive holders are looked for before
+    /// and after.
     Named,
 }
 
@@ -38,24 +40,45 @@ pub struct DeviceScan {
 impl DeviceScan {
     /// Encodes it as an answer, one line per field.
     pub fn encode(&self) -> Vec<u8> {
-        let Self { found, data, held, bytes_read, unread_run, places_left } = self;
+        let Self {
+            found,
+            data,
+            held,
+            bytes_read,
+            unread_run,
+            places_left,
+        } = self;
         let found = found.iter().map(|name| format!("signature {name}\n"));
         let flags = [("data", data), ("held", held)];
-        let flags = flags.into_iter().filter(|(_, is)| **is).map(|(word, _)| format!("{word}\n"));
-        let numbers = format!("read {bytes_read}\nunread-run {unread_run}\nplaces-left {places_left}\n");
-        found.chain(flags).chain([numbers]).collect::<String>().into_bytes()
+        let flags = flags
+            .into_iter()
+            .filter(|(_, is)| **is)
+            .map(|(word, _)| format!("{word}\n"));
+        let numbers =
+            format!("read {bytes_read}\nunread-run {unread_run}\nplaces-left {places_left}\n");
+        found
+            .chain(flags)
+            .chain([numbers])
+            .collect::<String>()
+            .into_bytes()
     }
 
     /// Decodes an answer. A missing number is an error, since it would count as nothing unread.
     pub fn decode(answer: &[u8]) -> Result<Self, Miss> {
         let text = String::from_utf8_lossy(answer);
         let number = |name: &str| {
-            let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            let value = text
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
             let number = value.and_then(|value| value.parse().ok());
             number.ok_or_else(|| Miss::new(MissKind::Failed, format!("the answer lacks {name}")))
         };
         Ok(Self {
-            found: text.lines().filter_map(|l| l.strip_prefix("signature ")).map(str::to_owned).collect(),
+            found: text
+                .lines()
+                .filter_map(|l| l.strip_prefix("signature "))
+                .map(str::to_owned)
+                .collect(),
             data: text.lines().any(|line| line == "data"),
             held: text.lines().any(|line| line == "held"),
             bytes_read: number("read")?,

@@ -22,7 +22,10 @@ impl Edit {
         of: impl Fn(&Question) -> bool + Send + Sync + 'static,
         change: impl Fn(&str) -> Result<String, Miss> + Send + Sync + 'static,
     ) -> Self {
-        Self { of: Box::new(of), change: Box::new(change) }
+        Self {
+            of: Box::new(of),
+            change: Box::new(change),
+        }
     }
 }
 
@@ -34,7 +37,8 @@ impl Edit {
     }
 }
 
-/// The answers that were edited, each with the numbers of the lines that changed; none where it was taken away.
+/// The answers that were edited, each with the numbers of the lines that changed; none where it was
+/// taken away.
 pub type EditedAnswers = BTreeMap<Question, BTreeSet<u32>>;
 
 /// Another host with edited answers.
@@ -46,21 +50,31 @@ pub struct EditedHost<'a> {
 
 impl<'a> EditedHost<'a> {
     pub fn new(host: &'a dyn Host, edits: Vec<Edit>) -> Self {
-        Self { host, edits, edited: Mutex::default() }
+        Self {
+            host,
+            edits,
+            edited: Mutex::default(),
+        }
     }
 
     /// The answers that were edited so far.
     pub fn edited(self) -> EditedAnswers {
-        self.edited.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.edited
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The numbers of the lines that differ: those of a file, or those that the answer about a configuration has in front.
+/// The numbers of the lines that differ: those of a file, or those that the answer about a
+/// configuration has in front.
 fn changed(question: &Question, before: &str, now: &str) -> BTreeSet<u32> {
     let kept: BTreeSet<(u32, &str)> = (1..).zip(before.lines()).collect();
     let other = (1..).zip(now.lines()).filter(|line| !kept.contains(line));
     let number = |(at, line): (u32, &str)| match question {
-        Question::Config(..) => line.split([' ', '\t']).next().and_then(|number| number.parse().ok()),
+        Question::Config(..) => line
+            .split([' ', '\t'])
+            .next()
+            .and_then(|number| number.parse().ok()),
         _ => Some(at),
     };
     other.filter_map(number).collect()
@@ -71,12 +85,17 @@ impl Host for EditedHost<'_> {
         let mut answer = self.host.ask(question)?;
         let bare = question.bare();
         for edit in self.edits.iter().filter(|edit| (edit.of)(bare)) {
-            let Ok(before) = std::str::from_utf8(&answer) else { continue };
+            let Ok(before) = std::str::from_utf8(&answer) else {
+                continue;
+            };
             let now = (edit.change)(before);
             if now.as_ref().is_ok_and(|now| now == before) {
                 continue;
             }
-            let lines = now.as_ref().map(|now| changed(bare, before, now)).unwrap_or_default();
+            let lines = now
+                .as_ref()
+                .map(|now| changed(bare, before, now))
+                .unwrap_or_default();
             let mut edited = self.edited.lock().unwrap_or_else(PoisonError::into_inner);
             edited.entry(bare.clone()).or_default().extend(lines);
             answer = now?.into_bytes();

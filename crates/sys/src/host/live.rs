@@ -1,13 +1,13 @@
 //! The machine that walwise runs on.
 //!
-//! Every question is answered by [`answer`]: here or, where the answer may never come, in the expendable child, which
-//! runs the same code. Reads are bounded and nothing is opened for writing. Each scan makes a new `LiveHost`, because
-//! it reads the mount table only once.
+//! Every question is answered by [`answer`]: here or, where the answer may never come, in the
+//! expendable child, which runs the same code. Reads are bounded and nothing is opened for writing.
+//! Each scan makes a new `LiveHost`, because it reads the mount table only once.
 
-pub(super) mod files;
+mod content;
 mod conversation;
 mod device;
-mod content;
+pub(super) mod files;
 mod hang;
 pub(super) mod machine;
 pub(super) mod mysql;
@@ -25,8 +25,8 @@ mod trust {
 
     use crate::text;
 
-    /// The objection to a path without links: `/x is not owned by root`; `None` when it and every directory above it are
-    /// owned by root, and writable by root alone.
+    /// The objection to a path without links: `/x is not owned by root`; `None` when it and every
+    /// directory above it are owned by root, and writable by root alone.
     pub fn doubt(path: &Path) -> io::Result<Option<String>> {
         for path in path.ancestors() {
             let metadata = fs::symlink_metadata(path)?;
@@ -37,7 +37,10 @@ mod trust {
             } else {
                 continue;
             };
-            return Ok(Some(format!("{} {what}", text::safe(path.as_os_str().as_encoded_bytes()))));
+            return Ok(Some(format!(
+                "{} {what}",
+                text::safe(path.as_os_str().as_encoded_bytes())
+            )));
         }
         Ok(None)
     }
@@ -99,10 +102,16 @@ impl LiveHost {
         content::magic::all()
     }
 
-    /// The names of signatures in parts of a device of this size, each with the place where it begins.
-    pub fn signatures_in(size: u64, parts: impl IntoIterator<Item = (u64, Vec<u8>)>) -> Vec<String> {
+    /// The names of signatures in parts of a device of this size, each with the place where it
+    /// begins.
+    pub fn signatures_in(
+        size: u64,
+        parts: impl IntoIterator<Item = (u64, Vec<u8>)>,
+    ) -> Vec<String> {
         let mut regions = content::magic::Regions::new(size);
-        parts.into_iter().for_each(|(at, bytes)| regions.add(at, bytes));
+        parts
+            .into_iter()
+            .for_each(|(at, bytes)| regions.add(at, bytes));
         regions.names()
     }
 
@@ -112,8 +121,8 @@ impl LiveHost {
         Self::asking_through(PathBuf::from(PROGRAM))
     }
 
-    /// This machine, asked through children of another program that calls [`super::reader::serve`]: for tests, whose own
-    /// program does not.
+    /// This machine, asked through children of another program that calls [`super::reader::serve`]:
+    /// for tests, whose own program does not.
     pub fn asking_through(program: PathBuf) -> Self {
         let owners = Owners::new(program.clone());
         let in_passing = Mutex::new(Duration::ZERO);
@@ -143,12 +152,15 @@ impl LiveHost {
             Question::Config(_, Dialect::Crypttab) => Some(READ_DEADLINE),
             Question::Content(_, Look::Passing) => Some(content::PASSING + MORE),
             Question::Content(_, Look::Named) => Some(content::NAMED + MORE),
-            // The kernel reads these from the memory of that process, whose mappings may never respond; its open files
-            // may lie anywhere.
+            // The kernel reads these from the memory of that process, whose mappings may never
+            // respond; its open files may lie anywhere.
             Question::CommandLine(_) | Question::Environment(_) | Question::Tablespaces(_) => {
                 Some(READ_DEADLINE)
             }
-            other => other.path().is_some_and(|path| self.mounts().may_hang(path)).then_some(READ_DEADLINE),
+            other => other
+                .path()
+                .is_some_and(|path| self.mounts().may_hang(path))
+                .then_some(READ_DEADLINE),
         }
     }
 
@@ -173,9 +185,15 @@ impl LiveHost {
 
     /// Reads a device that the user did not name; one device at a time, within the total time.
     fn ask_in_passing(&self, question: &Question) -> Result<Vec<u8>, Miss> {
-        let mut spent = self.in_passing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spent = self
+            .in_passing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if *spent + content::PASSING > PASSING_TOGETHER {
-            return Err(Miss::new(MissKind::TimedOut, "the time for disks that were not named is over"));
+            return Err(Miss::new(
+                MissKind::TimedOut,
+                "the time for disks that were not named is over",
+            ));
         }
         let begun = Instant::now();
         let answer = self.ask_here(question);
@@ -185,11 +203,14 @@ impl LiveHost {
 
     /// Asks about a process, at the expense of its user.
     fn ask_of_process(&self, pid: u32, question: &Question) -> Result<Vec<u8>, Miss> {
-        let Some(uid) = self.owners.user_of(pid) else { return self.ask_here(question) };
-        self.owners.charged(uid, READ_DEADLINE, |left| match self.deadline(question) {
-            Some(deadline) => self.child.ask(question, deadline.min(left)),
-            None => answer(question),
-        })
+        let Some(uid) = self.owners.user_of(pid) else {
+            return self.ask_here(question);
+        };
+        self.owners
+            .charged(uid, READ_DEADLINE, |left| match self.deadline(question) {
+                Some(deadline) => self.child.ask(question, deadline.min(left)),
+                None => answer(question),
+            })
     }
 
     fn mounts(&self) -> &Mounts {
@@ -211,7 +232,9 @@ impl Host for LiveHost {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
         let answer = match question {
             Question::As(uid, inner) => self.ask_as(*uid, inner, question),
-            Question::Servers => self.ask_here(question).inspect(|answer| self.owners.learn(answer)),
+            Question::Servers => self
+                .ask_here(question)
+                .inspect(|answer| self.owners.learn(answer)),
             Question::Content(_, Look::Passing) => self.ask_in_passing(question),
             _ => match process_of(question) {
                 Some(pid) => self.ask_of_process(pid, question),
@@ -231,7 +254,11 @@ impl Host for LiveHost {
              walwise again"
         );
         let descriptors = (without > 0).then_some(says);
-        [self.child.notes(), self.owners.notes()].concat().into_iter().chain(descriptors).collect()
+        [self.child.notes(), self.owners.notes()]
+            .concat()
+            .into_iter()
+            .chain(descriptors)
+            .collect()
     }
 
     fn is_live(&self) -> bool {
@@ -242,7 +269,9 @@ impl Host for LiveHost {
 /// The process whose contents a question asks for: they may be large, and its user pays for them.
 fn process_of(question: &Question) -> Option<u32> {
     match question {
-        Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => Some(*pid),
+        Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => {
+            Some(*pid)
+        }
         Question::Read(path) => owners::process_in(path),
         _ => None,
     }
@@ -260,8 +289,12 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
         Question::StatFs(path) => files::statfs(path),
         Question::Flags(path) => files::flags(path),
         Question::Config(path, dialect) => match files::configuration(path, |_| false)? {
-            files::Configuration::Read(_, bytes) => redact::config_beside(&bytes, *dialect, &files::is_key),
-            files::Configuration::Known(_) => Err(Miss::new(MissKind::Failed, "is known and not told")),
+            files::Configuration::Read(_, bytes) => {
+                redact::config_beside(&bytes, *dialect, &files::is_key)
+            }
+            files::Configuration::Known(_) => {
+                Err(Miss::new(MissKind::Failed, "is known and not told"))
+            }
         },
         Question::Uname => Ok(machine::uname()),
         Question::Identity => Ok(machine::identity()),

@@ -1,10 +1,10 @@
-//! The programs by which a trial makes file systems on loop files of its own and on a disk that was given to it: the only
-//! ones on the allow-list that write, and only a trial runs them.
+//! The programs by which a trial makes file systems on loop files of its own and on a disk that was
+//! given to it: the only ones on the allow-list that write, and only a trial runs them.
 //!
-//! They are found and run as the reading ones are: fixed system paths, root's alone, no shell, a deadline, the C locale.
-//! What each may be told is decided here, whoever asks: mkfs writes to a loop device, or to what the process that asks has
-//! open, and to nothing else. On a disk that is open it is told where to end, and to discard nothing: it would discard
-//! all of the disk.
+//! They are found and run as the reading ones are: fixed system paths, root's alone, no shell, a
+//! deadline, the C locale. What each may be told is decided here, whoever asks: mkfs writes to a
+//! loop device, or to what the process that asks has open, and to nothing else. On a disk that is
+//! open it is told where to end, and to discard nothing: it would discard all of the disk.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -60,7 +60,10 @@ impl MakerProgram {
     /// Runs it and returns what it prints.
     pub fn run(self, words: &[String]) -> Result<String, Miss> {
         if !self.may(words) {
-            return Err(Miss::new(MissKind::Failed, "this is not among the uses that walwise allows itself"));
+            return Err(Miss::new(
+                MissKind::Failed,
+                "this is not among the uses that walwise allows itself",
+            ));
         }
         let printed = programs::make(self.name(), words, DEADLINE)?;
         Ok(String::from_utf8_lossy(&printed).into_owned())
@@ -77,7 +80,9 @@ impl MakerProgram {
             (Self::Mke2fs, [options @ .., disk, size]) if is_descriptor(disk) => {
                 size.strip_suffix('k').is_some_and(is_number)
                     && names_no_file(options)
-                    && options.iter().any(|word| word.split(',').any(|part| part == "nodiscard"))
+                    && options
+                        .iter()
+                        .any(|word| word.split(',').any(|part| part == "nodiscard"))
             }
             (Self::MkfsXfs, [options @ .., "-d", size, disk]) if is_descriptor(disk) => {
                 size.strip_prefix("size=").is_some_and(is_long_number)
@@ -92,12 +97,15 @@ impl MakerProgram {
             }
             (Self::Mount, ["-n", "-i", "-t", "ext4", "-o", options, file, "/tmp"]) => {
                 let bytes = options.strip_prefix("loop,nosuid,nodev,noexec,sizelimit=");
-                bytes.is_some_and(|bytes| bytes.bytes().all(|b| b.is_ascii_digit())) && is_descriptor(file)
+                bytes.is_some_and(|bytes| bytes.bytes().all(|b| b.is_ascii_digit()))
+                    && is_descriptor(file)
             }
             (Self::Losetup, ["--direct-io=on", device] | ["--sector-size", "4096", device]) => {
                 is_loop(device)
             }
-            (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs | Self::Mount | Self::Losetup, _) => false,
+            (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs | Self::Mount | Self::Losetup, _) => {
+                false
+            }
         }
     }
 }
@@ -109,7 +117,9 @@ pub fn is_loop(path: &str) -> bool {
 
 /// Whether it is an open file of a process: `/proc/12/fd/3`.
 fn is_descriptor(path: &str) -> bool {
-    let parts = path.strip_prefix("/proc/").and_then(|rest| rest.split_once("/fd/"));
+    let parts = path
+        .strip_prefix("/proc/")
+        .and_then(|rest| rest.split_once("/fd/"));
     parts.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
@@ -134,52 +144,115 @@ mod tests {
     #[test]
     fn nothing_but_loop_devices_is_written_to() {
         let may = |maker: MakerProgram, line: &str| {
-            maker.may(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+            maker.may(
+                &line
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>(),
+            )
         };
-        assert!(may(MakerProgram::Mke2fs, "-q -F -t ext4 -O fast_commit /dev/loop7"));
-        assert!(may(MakerProgram::MkfsXfs, "-V") && may(MakerProgram::MkfsBtrfs, "-q -f -K /dev/loop12"));
-        for line in
-            ["", "/dev/sda", "-F /dev/loop0p1", "-d /etc /dev/loop0", "/dev/loop0 /dev/sda", "/dev/loop"]
-        {
+        assert!(may(
+            MakerProgram::Mke2fs,
+            "-q -F -t ext4 -O fast_commit /dev/loop7"
+        ));
+        assert!(
+            may(MakerProgram::MkfsXfs, "-V")
+                && may(MakerProgram::MkfsBtrfs, "-q -f -K /dev/loop12")
+        );
+        for line in [
+            "",
+            "/dev/sda",
+            "-F /dev/loop0p1",
+            "-d /etc /dev/loop0",
+            "/dev/loop0 /dev/sda",
+            "/dev/loop",
+        ] {
             assert!(!may(MakerProgram::Mke2fs, line), "{line}");
             assert!(!may(MakerProgram::MkfsBtrfs, line), "{line}");
         }
         let open = "/proc/12/fd/3";
-        assert!(may(MakerProgram::Mke2fs, &format!("-q -F -E x=0,nodiscard -U 7 {open} 1048576k")));
-        assert!(may(MakerProgram::MkfsXfs, &format!("-q -f -K -m uuid=7 -d size=1073741824 {open}")));
-        assert!(may(MakerProgram::MkfsBtrfs, &format!("-q -f -K -U 7 -b 1073741824 {open}")));
-        for line in
-            ["-E nodiscard", "-K", "-K -d file=1", "-K -d size=", "-K -b", "-K -d name=/dev/sda -d size=1"]
-        {
+        assert!(may(
+            MakerProgram::Mke2fs,
+            &format!("-q -F -E x=0,nodiscard -U 7 {open} 1048576k")
+        ));
+        assert!(may(
+            MakerProgram::MkfsXfs,
+            &format!("-q -f -K -m uuid=7 -d size=1073741824 {open}")
+        ));
+        assert!(may(
+            MakerProgram::MkfsBtrfs,
+            &format!("-q -f -K -U 7 -b 1073741824 {open}")
+        ));
+        for line in [
+            "-E nodiscard",
+            "-K",
+            "-K -d file=1",
+            "-K -d size=",
+            "-K -b",
+            "-K -d name=/dev/sda -d size=1",
+        ] {
             for end in [
                 open.to_owned(),
                 format!("{open} /dev/sda"),
                 "/dev/sda 1024k".to_owned(),
                 "/dev/sdb".to_owned(),
             ] {
-                for maker in [MakerProgram::Mke2fs, MakerProgram::MkfsXfs, MakerProgram::MkfsBtrfs] {
-                    assert!(!may(maker, &format!("{line} {end}")), "{maker:?} {line} {end}");
+                for maker in [
+                    MakerProgram::Mke2fs,
+                    MakerProgram::MkfsXfs,
+                    MakerProgram::MkfsBtrfs,
+                ] {
+                    assert!(
+                        !may(maker, &format!("{line} {end}")),
+                        "{maker:?} {line} {end}"
+                    );
                 }
             }
         }
         let small = "-q -F -t ext2 -b 4096 -E nodiscard";
-        assert!(may(MakerProgram::Mke2fs, &format!("{small} /proc/12/fd/3 1024")));
-        for file in
-            ["/etc/passwd 1024", "/proc/12/fd/3/../../1/fd/3 1024", "/proc/12/fd/3 /dev/sda", "/proc/12/fd/3"]
-        {
-            assert!(!may(MakerProgram::Mke2fs, &format!("{small} {file}")), "{file}");
+        assert!(may(
+            MakerProgram::Mke2fs,
+            &format!("{small} /proc/12/fd/3 1024")
+        ));
+        for file in [
+            "/etc/passwd 1024",
+            "/proc/12/fd/3/../../1/fd/3 1024",
+            "/proc/12/fd/3 /dev/sda",
+            "/proc/12/fd/3",
+        ] {
+            assert!(
+                !may(MakerProgram::Mke2fs, &format!("{small} {file}")),
+                "{file}"
+            );
         }
         let mount = "-n -i -t ext4 -o loop,nosuid,nodev,noexec,sizelimit=1024";
-        assert!(may(MakerProgram::Mount, &format!("{mount} /proc/12/fd/3 /tmp")));
-        for line in ["/dev/sda /tmp", "/proc/12/fd/3 /etc", "/proc/12/fd/3", "--bind /proc/12/fd/3 /tmp"] {
-            assert!(!may(MakerProgram::Mount, &format!("{mount} {line}")), "{line}");
+        assert!(may(
+            MakerProgram::Mount,
+            &format!("{mount} /proc/12/fd/3 /tmp")
+        ));
+        for line in [
+            "/dev/sda /tmp",
+            "/proc/12/fd/3 /etc",
+            "/proc/12/fd/3",
+            "--bind /proc/12/fd/3 /tmp",
+        ] {
+            assert!(
+                !may(MakerProgram::Mount, &format!("{mount} {line}")),
+                "{line}"
+            );
         }
-        assert!(!may(MakerProgram::Mount, "-n -i -t ext4 -o loop,suid /proc/12/fd/3 /tmp"));
+        assert!(!may(
+            MakerProgram::Mount,
+            "-n -i -t ext4 -o loop,suid /proc/12/fd/3 /tmp"
+        ));
         assert!(may(MakerProgram::Losetup, "--direct-io=on /dev/loop3"));
         assert!(may(MakerProgram::Losetup, "--sector-size 4096 /dev/loop3"));
-        for line in
-            ["--detach-all", "--detach /dev/loop0", "--direct-io=on /dev/sda", "/dev/loop0 /etc/passwd"]
-        {
+        for line in [
+            "--detach-all",
+            "--detach /dev/loop0",
+            "--direct-io=on /dev/sda",
+            "/dev/loop0 /etc/passwd",
+        ] {
             assert!(!may(MakerProgram::Losetup, line), "{line}");
         }
     }

@@ -1,17 +1,20 @@
-//! Masks what identifies a machine in a capture: serials, world-wide names, UUIDs, host names, users, addresses.
+//! Masks what identifies a machine in a capture: serials, world-wide names, UUIDs, host names,
+//! users, addresses.
 //!
-//! First all questions and answers are searched for identities. Then each identity is replaced everywhere, inside paths
-//! and link targets too, by one mask of the same kind and shape. The mapping is one-to-one, so related entries stay
-//! related. Masks are numbered in sorted order, so the same capture is always masked the same. Ambiguous words are
-//! replaced only in some places, because elsewhere the same characters mean something else. A serial such as `123456`
-//! or a user called `max` is replaced only where people give names, a host called `data` only where a host is expected.
+//! First all questions and answers are searched for identities. Then each identity is replaced
+//! everywhere, inside paths and link targets too, by one mask of the same kind and shape. The
+//! mapping is one-to-one, so related entries stay related. Masks are numbered in sorted order, so
+//! the same capture is always masked the same. Ambiguous words are replaced only in some places,
+//! because elsewhere the same characters mean something else. A serial such as `123456` or a user
+//! called `max` is replaced only where people give names, a host called `data` only where a host is
+//! expected.
 
 mod again;
-mod parts;
 mod names;
+mod parts;
+mod places;
 mod shapes;
 mod tools;
-mod places;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
@@ -62,14 +65,20 @@ impl IdentityMatch {
             }
             IdentityKind::Lvm32 => alphanumerics(written),
             IdentityKind::Serial => spaces_as_underscores(written),
-            IdentityKind::Host => {
-                written.split(|b| *b == b'.').next().unwrap_or_default().to_ascii_lowercase()
-            }
+            IdentityKind::Host => written
+                .split(|b| *b == b'.')
+                .next()
+                .unwrap_or_default()
+                .to_ascii_lowercase(),
             IdentityKind::User | IdentityKind::Name | IdentityKind::Ipv4 | IdentityKind::Ipv6 => {
                 written.to_ascii_lowercase()
             }
         };
-        Self { range, kind, canonical }
+        Self {
+            range,
+            kind,
+            canonical,
+        }
     }
 }
 
@@ -88,7 +97,9 @@ fn alphanumerics(text: &[u8]) -> Vec<u8> {
 
 /// udev writes the blanks of a serial as underscores.
 fn spaces_as_underscores(text: &[u8]) -> Vec<u8> {
-    text.iter().map(|b| if *b == b' ' { b'_' } else { *b }).collect()
+    text.iter()
+        .map(|b| if *b == b' ' { b'_' } else { *b })
+        .collect()
 }
 
 /// The places of interest in a text.
@@ -102,7 +113,8 @@ struct MaskRanges {
     names: Vec<Range<usize>>,
     /// Places where people give arbitrary sources.
     sources: Vec<Range<usize>>,
-    /// Whether it is a path that was asked about: its last part may be the name of a file that walwise looks for.
+    /// Whether it is a path that was asked about: its last part may be the name of a file that
+    /// walwise looks for.
     asked: bool,
 }
 
@@ -139,8 +151,13 @@ pub fn mask(answers: &Answers) -> Answers {
                 Ok(bytes) => Ok(masks.apply(bytes, &MaskRanges::in_answer(question, bytes))),
                 Err(miss) => {
                     let names = names::in_path(miss.detail.as_bytes());
-                    let detail =
-                        masks.apply(miss.detail.as_bytes(), &MaskRanges { names, ..MaskRanges::default() });
+                    let detail = masks.apply(
+                        miss.detail.as_bytes(),
+                        &MaskRanges {
+                            names,
+                            ..MaskRanges::default()
+                        },
+                    );
                     Err(Miss::new(miss.kind, String::from_utf8_lossy(&detail)))
                 }
             };
@@ -177,7 +194,8 @@ struct Masks {
     tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>>,
 }
 
-/// The length of the key by which tokens are found; shorter tokens are replaced only where they are expected.
+/// The length of the key by which tokens are found; shorter tokens are replaced only where they are
+/// expected.
 const TOKEN_KEY: usize = 3;
 
 /// The identities seen so far.
@@ -193,9 +211,16 @@ impl IdentitySet {
             self.add(text, span);
         }
         for label in &places.labels {
-            self.add(text, IdentityMatch::new(text, label.clone(), IdentityKind::Serial));
+            self.add(
+                text,
+                IdentityMatch::new(text, label.clone(), IdentityKind::Serial),
+            );
         }
-        for word in places.sources.iter().flat_map(|source| words(text, source.clone())) {
+        for word in places
+            .sources
+            .iter()
+            .flat_map(|source| words(text, source.clone()))
+        {
             let canonical = text.get(word).unwrap_or_default().to_ascii_lowercase();
             self.identities.insert((IdentityKind::Name, canonical));
         }
@@ -203,9 +228,14 @@ impl IdentitySet {
 
     fn add(&mut self, text: &[u8], span: IdentityMatch) {
         if let Some(bytes) = text.get(span.range) {
-            self.written.insert((spaces_as_underscores(bytes), span.kind, span.canonical.clone()));
+            self.written.insert((
+                spaces_as_underscores(bytes),
+                span.kind,
+                span.canonical.clone(),
+            ));
             for form in forms(span.kind, &span.canonical) {
-                self.written.insert((form, span.kind, span.canonical.clone()));
+                self.written
+                    .insert((form, span.kind, span.canonical.clone()));
             }
         }
         self.identities.insert((span.kind, span.canonical));
@@ -224,7 +254,10 @@ impl Masks {
             }
             if let Question::Run(_, arguments) = question.bare() {
                 for argument in arguments {
-                    seen.see(argument.as_bytes(), &MaskRanges::in_path(argument.as_bytes()));
+                    seen.see(
+                        argument.as_bytes(),
+                        &MaskRanges::in_path(argument.as_bytes()),
+                    );
                 }
             }
             if let Ok(bytes) = answer {
@@ -233,25 +266,42 @@ impl Masks {
         }
         let mut tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>> = HashMap::new();
         for (written, kind, canonical) in seen.written {
-            let Some(reach) = reach(kind, &written, &vocabulary) else { continue };
-            let Some(key) = token_key(&written) else { continue };
-            tokens.entry(key).or_default().push(IdentitySpelling { written, kind, canonical, reach });
+            let Some(reach) = reach(kind, &written, &vocabulary) else {
+                continue;
+            };
+            let Some(key) = token_key(&written) else {
+                continue;
+            };
+            tokens.entry(key).or_default().push(IdentitySpelling {
+                written,
+                kind,
+                canonical,
+                reach,
+            });
         }
         for list in tokens.values_mut() {
             list.sort_by_key(|token| std::cmp::Reverse(token.written.len()));
         }
-        Self { masks: number(&seen.identities), tokens }
+        Self {
+            masks: number(&seen.identities),
+            tokens,
+        }
     }
 
     fn question(&self, question: &Question) -> Question {
         let mut question = question.clone();
         if let Some(path) = question.path_mut() {
             let bytes = path_bytes(path);
-            *path = PathBuf::from(OsString::from_vec(self.apply(bytes, &MaskRanges::in_path(bytes))));
+            *path = PathBuf::from(OsString::from_vec(
+                self.apply(bytes, &MaskRanges::in_path(bytes)),
+            ));
         }
         if let Question::Run(_, arguments) = question.bare_mut() {
             for argument in arguments {
-                let masked = self.apply(argument.as_bytes(), &MaskRanges::in_path(argument.as_bytes()));
+                let masked = self.apply(
+                    argument.as_bytes(),
+                    &MaskRanges::in_path(argument.as_bytes()),
+                );
                 *argument = String::from_utf8_lossy(&masked).into_owned();
             }
         }
@@ -272,9 +322,18 @@ impl Masks {
         out
     }
 
-    fn apply_tokens(&self, text: &[u8], range: Range<usize>, places: &MaskRanges, out: &mut Vec<u8>) {
+    fn apply_tokens(
+        &self,
+        text: &[u8],
+        range: Range<usize>,
+        places: &MaskRanges,
+        out: &mut Vec<u8>,
+    ) {
         let mut at = range.start;
-        let (mut names, mut sources) = (RangeCursor::new(&places.names), RangeCursor::new(&places.sources));
+        let (mut names, mut sources) = (
+            RangeCursor::new(&places.names),
+            RangeCursor::new(&places.sources),
+        );
         while at < range.end {
             let in_source = sources.holds(at);
             let in_names = names.holds(at).or(in_source).is_some();
@@ -286,7 +345,9 @@ impl Masks {
                 continue;
             }
             let begins = !shapes::before(text, at).is_some_and(|b| b.is_ascii_alphanumeric());
-            let word = in_source.filter(|_| begins).and_then(|source| words(text, at..source.end).next());
+            let word = in_source
+                .filter(|_| begins)
+                .and_then(|source| words(text, at..source.end).next());
             if let Some(word) = word.filter(|word| word.start == at && word.end <= range.end) {
                 let written = text.get(word.clone()).unwrap_or_default();
                 out.extend_from_slice(&self.render(
@@ -305,20 +366,22 @@ impl Masks {
     /// The longest token that begins here.
     fn token(&self, text: &[u8], range: Range<usize>, in_names: bool) -> Option<&IdentitySpelling> {
         let list = self.tokens.get(&token_key(text.get(range.clone())?)?)?;
-        let free_before = !shapes::before(text, range.start).is_some_and(|b| b.is_ascii_alphanumeric())
+        let free_before = !shapes::before(text, range.start)
+            .is_some_and(|b| b.is_ascii_alphanumeric())
             || follows_escape(text, range.start);
         let fits = |token: &&IdentitySpelling| {
             let end = range.start + token.written.len();
             let here = text.get(range.start..end).filter(|_| end <= range.end);
             let free_after = !text.get(end).is_some_and(u8::is_ascii_alphanumeric);
             let free = free_before && free_after;
-            here.is_some_and(|here| spaces_as_underscores(here).eq_ignore_ascii_case(&token.written))
-                && match token.reach {
-                    ReplacementScope::Anywhere => true,
-                    ReplacementScope::Words => free || in_names,
-                    ReplacementScope::WordsOnly => free,
-                    ReplacementScope::Names => free && in_names,
-                }
+            here.is_some_and(|here| {
+                spaces_as_underscores(here).eq_ignore_ascii_case(&token.written)
+            }) && match token.reach {
+                ReplacementScope::Anywhere => true,
+                ReplacementScope::Words => free || in_names,
+                ReplacementScope::WordsOnly => free,
+                ReplacementScope::Names => free && in_names,
+            }
         };
         let exact = |token: &&IdentitySpelling| {
             let here = text.get(range.start..range.start + token.written.len());
@@ -326,15 +389,21 @@ impl Masks {
         };
         let found = list.iter().find(fits)?;
         // Of those that differ in case alone, the one that is written like this.
-        let alike = list.iter().filter(|token| token.written.len() == found.written.len());
+        let alike = list
+            .iter()
+            .filter(|token| token.written.len() == found.written.len());
         Some(alike.filter(fits).find(exact).unwrap_or(found))
     }
 
     /// The mask in the spelling of the original.
     fn render(&self, kind: IdentityKind, canonical: &[u8], written: &[u8]) -> Vec<u8> {
-        let Some(mask) = self.masks.get(&(kind, canonical.to_vec())) else { return written.to_vec() };
+        let Some(mask) = self.masks.get(&(kind, canonical.to_vec())) else {
+            return written.to_vec();
+        };
         match kind {
-            IdentityKind::Host if written.contains(&b'.') => return [mask, &b".example"[..]].concat(),
+            IdentityKind::Host if written.contains(&b'.') => {
+                return [mask, &b".example"[..]].concat();
+            }
             IdentityKind::Host | IdentityKind::User | IdentityKind::Name
                 if !written.iter().any(u8::is_ascii_lowercase) =>
             {
@@ -354,7 +423,9 @@ impl Masks {
         let upper = kind != IdentityKind::Serial
             && kind != IdentityKind::Lvm32
             && written.iter().any(u8::is_ascii_uppercase);
-        let mut digits = mask.iter().map(|b| if upper { b.to_ascii_uppercase() } else { *b });
+        let mut digits = mask
+            .iter()
+            .map(|b| if upper { b.to_ascii_uppercase() } else { *b });
         let mut out = Vec::with_capacity(written.len());
         let mut rest = written;
         while let Some((first, after)) = rest.split_first() {
@@ -364,19 +435,27 @@ impl Masks {
                 continue;
             }
             rest = after;
-            out.push(if first.is_ascii_alphanumeric() { digits.next().unwrap_or(b'0') } else { *first });
+            out.push(if first.is_ascii_alphanumeric() {
+                digits.next().unwrap_or(b'0')
+            } else {
+                *first
+            });
         }
         out.extend(digits);
         out
     }
 }
 
-/// Identities by shape and by place, ordered and without overlap; a shape takes precedence over a place.
+/// Identities by shape and by place, ordered and without overlap; a shape takes precedence over a
+/// place.
 fn spans(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
     let mut spans = shapes::spans(text);
-    spans.retain(|span| !(places.asked && span.kind == IdentityKind::User && span.range.end == text.len()));
+    spans.retain(|span| {
+        !(places.asked && span.kind == IdentityKind::User && span.range.end == text.len())
+    });
     for (range, kind) in &places.identities {
-        let overlaps = |span: &IdentityMatch| span.range.start < range.end && range.start < span.range.end;
+        let overlaps =
+            |span: &IdentityMatch| span.range.start < range.end && range.start < span.range.end;
         if !range.is_empty() && !spans.iter().any(overlaps) {
             spans.push(IdentityMatch::new(text, range.clone(), *kind));
         }
@@ -385,13 +464,24 @@ fn spans(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
     spans
 }
 
-/// Further spellings of a name: in device-mapper names, which double a dash; in systemd unit names, which escape it
-/// (systemd.unit(5)), twice where an answer is display-safe. An Ethernet address may have other separators, or none.
+/// Further spellings of a name: in device-mapper names, which double a dash; in systemd unit names,
+/// which escape it (systemd.unit(5)), twice where an answer is display-safe. An Ethernet address
+/// may have other separators, or none.
 fn forms(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
-    let with = |dash: &[u8]| canonical.split(|b| *b == b'-').collect::<Vec<_>>().join(dash);
+    let with = |dash: &[u8]| {
+        canonical
+            .split(|b| *b == b'-')
+            .collect::<Vec<_>>()
+            .join(dash)
+    };
     match kind {
         IdentityKind::Host | IdentityKind::User => {
-            vec![canonical.to_vec(), with(b"--"), with(b"\\x2d"), with(b"\\\\x2d")]
+            vec![
+                canonical.to_vec(),
+                with(b"--"),
+                with(b"\\x2d"),
+                with(b"\\\\x2d"),
+            ]
         }
         IdentityKind::Mac => [&b":"[..], b"-", b"_", b""]
             .map(|separator| canonical.chunks(2).collect::<Vec<_>>().join(separator))
@@ -410,7 +500,11 @@ fn forms(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
 fn token_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
     let mut key = *text.first_chunk::<TOKEN_KEY>()?;
     for byte in &mut key {
-        *byte = if *byte == b' ' { b'_' } else { byte.to_ascii_lowercase() };
+        *byte = if *byte == b' ' {
+            b'_'
+        } else {
+            byte.to_ascii_lowercase()
+        };
     }
     Some(key)
 }
@@ -456,18 +550,27 @@ impl<'r> RangeCursor<'r> {
 /// Whether an escape ends here, such as one of a blank: `\040` in a mount table, `\x20` elsewhere.
 fn follows_escape(text: &[u8], at: usize) -> bool {
     match text.get(..at) {
-        Some([.., b'\\', a, b, c]) if [a, b, c].iter().all(|digit| (b'0'..=b'7').contains(digit)) => true,
+        Some([.., b'\\', a, b, c])
+            if [a, b, c].iter().all(|digit| (b'0'..=b'7').contains(digit)) =>
+        {
+            true
+        }
         Some([.., b'\\', b'x', a, b]) => a.is_ascii_hexdigit() && b.is_ascii_hexdigit(),
         _ => false,
     }
 }
 
 /// Where an identity without a shape of its own is replaced; `None` where it is only expected.
-fn reach(kind: IdentityKind, written: &[u8], vocabulary: &BTreeSet<Vec<u8>>) -> Option<ReplacementScope> {
+fn reach(
+    kind: IdentityKind,
+    written: &[u8],
+    vocabulary: &BTreeSet<Vec<u8>>,
+) -> Option<ReplacementScope> {
     let has = |test: fn(&u8) -> bool| written.iter().any(test);
     let mixed = has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
     match kind {
-        // Found by their shapes wherever they are; a long one may also stand where the shape is not to be seen.
+        // Found by their shapes wherever they are; a long one may also stand where the shape is not
+        // to be seen.
         IdentityKind::Hex32 | IdentityKind::Wwn if alphanumerics(written).len() >= 16 => {
             Some(ReplacementScope::Anywhere)
         }
@@ -497,8 +600,13 @@ fn reach(kind: IdentityKind, written: &[u8], vocabulary: &BTreeSet<Vec<u8>>) -> 
 }
 
 /// A mask for each identity, none of which is itself an identity.
-fn number(identities: &BTreeSet<(IdentityKind, Vec<u8>)>) -> BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>> {
-    let taken: BTreeSet<&[u8]> = identities.iter().map(|(_, canonical)| canonical.as_slice()).collect();
+fn number(
+    identities: &BTreeSet<(IdentityKind, Vec<u8>)>,
+) -> BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>> {
+    let taken: BTreeSet<&[u8]> = identities
+        .iter()
+        .map(|(_, canonical)| canonical.as_slice())
+        .collect();
     let mut masks = BTreeMap::new();
     let mut next: BTreeMap<IdentityKind, u64> = BTreeMap::new();
     for (kind, canonical) in identities {
@@ -522,20 +630,30 @@ fn mask_of(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
         // Such as a UUID of version 4.
         IdentityKind::Hex32 => format!("{first}{}{n:012x}", "0000000000040008000").into_bytes(),
         IdentityKind::Lvm32 => format!("{first}{n:031}").into_bytes(),
-        IdentityKind::Wwn => {
-            format!("{first}{n:0width$x}", width = canonical.len().saturating_sub(1)).into_bytes()
-        }
+        IdentityKind::Wwn => format!(
+            "{first}{n:0width$x}",
+            width = canonical.len().saturating_sub(1)
+        )
+        .into_bytes(),
         IdentityKind::Mac => format!("02{n:010x}").into_bytes(),
         IdentityKind::Host => format!("host{n}").into_bytes(),
         IdentityKind::User => format!("user{n}").into_bytes(),
         IdentityKind::Name => format!("name{n}").into_bytes(),
         // Networks for benchmarks (RFC 2544) and for documentation (RFC 3849).
-        IdentityKind::Ipv4 => format!("198.{}.{}.{}", 18 + (n >> 16 & 1), n >> 8 & 255, n & 255).into_bytes(),
-        IdentityKind::Ipv6 => format!("2001:db8::{:x}:{:x}", n >> 16 & 0xffff, n & 0xffff).into_bytes(),
+        IdentityKind::Ipv4 => {
+            format!("198.{}.{}.{}", 18 + (n >> 16 & 1), n >> 8 & 255, n & 255).into_bytes()
+        }
+        IdentityKind::Ipv6 => {
+            format!("2001:db8::{:x}:{:x}", n >> 16 & 0xffff, n & 0xffff).into_bytes()
+        }
         IdentityKind::Serial => {
-            // Leading letters say whose number it is: `vol` and `AWS` in Amazon's cloud, `WD` of a maker.
+            // Leading letters say whose number it is: `vol` and `AWS` in Amazon's cloud, `WD` of a
+            // maker.
             let digits = alphanumerics(canonical);
-            let letters = digits.iter().take_while(|b| b.is_ascii_alphabetic()).count();
+            let letters = digits
+                .iter()
+                .take_while(|b| b.is_ascii_alphabetic())
+                .count();
             let kept = letters.min(4).min(digits.len() / 2);
             let width = digits.len() - kept;
             let prefix = digits.get(..kept).unwrap_or_default();

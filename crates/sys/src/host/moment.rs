@@ -1,6 +1,7 @@
 //! A moment as a machine reports it: to the nanosecond, or only to the second.
 //!
-//! Old captures hold whole seconds. No fraction is invented for them: such a moment lies anywhere in its second.
+//! Old captures hold whole seconds. No fraction is invented for them: such a moment lies anywhere
+//! in its second.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +9,8 @@ use std::str::FromStr;
 /// Nanoseconds in a second.
 const SECOND: u32 = 1_000_000_000;
 
-/// A moment since 1970, written as `SECONDS`, or `SECONDS.NANOSECONDS` with nine digits after the point.
+/// A moment since 1970, written as `SECONDS`, or `SECONDS.NANOSECONDS` with nine digits after the
+/// point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Whole seconds.
@@ -20,19 +22,29 @@ pub struct Moment {
 impl Moment {
     /// An unknown moment within this second.
     pub fn in_second(second: u64) -> Self {
-        Self { second, nanos: None }
+        Self {
+            second,
+            nanos: None,
+        }
     }
 
     /// The moment this many nanoseconds after 1970.
     pub fn at(nanos: u64) -> Self {
         let second = u64::from(SECOND);
-        Self { second: nanos / second, nanos: u32::try_from(nanos % second).ok() }
+        Self {
+            second: nanos / second,
+            nanos: u32::try_from(nanos % second).ok(),
+        }
     }
 
-    /// The moment at this second and nanosecond; `None` if it is before 1970 or the nanoseconds are out of range.
+    /// The moment at this second and nanosecond; `None` if it is before 1970 or the nanoseconds are
+    /// out of range.
     pub fn new(second: i64, nanos: i64) -> Option<Self> {
         let nanos = u32::try_from(nanos).ok().filter(|nanos| *nanos < SECOND)?;
-        Some(Self { second: second.try_into().ok()?, nanos: Some(nanos) })
+        Some(Self {
+            second: second.try_into().ok()?,
+            nanos: Some(nanos),
+        })
     }
 
     /// The second that it lies in.
@@ -64,17 +76,28 @@ impl FromStr for Moment {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
-        let number =
-            |digits: &str| digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u64>().ok());
+        let number = |digits: &str| {
+            digits
+                .bytes()
+                .all(|b| b.is_ascii_digit())
+                .then(|| digits.parse::<u64>().ok())
+        };
         let (second, nanos) = match text.split_once('.') {
             Some((second, nanos)) if nanos.len() == 9 => (second, Some(nanos)),
             Some(_) => return Err(()),
             None => (text, None),
         };
         let second = number(second).flatten().ok_or(())?;
-        let nanos =
-            nanos.map(|nanos| number(nanos).flatten().and_then(|nanos| u32::try_from(nanos).ok()).ok_or(()));
-        Ok(Self { second, nanos: nanos.transpose()? })
+        let nanos = nanos.map(|nanos| {
+            number(nanos)
+                .flatten()
+                .and_then(|nanos| u32::try_from(nanos).ok())
+                .ok_or(())
+        });
+        Ok(Self {
+            second,
+            nanos: nanos.transpose()?,
+        })
     }
 }
 
@@ -85,7 +108,8 @@ pub mod tests {
     use super::*;
 
     pub fn any_moment() -> impl Strategy<Value = Moment> {
-        (any::<u64>(), prop::option::of(0..SECOND)).prop_map(|(second, nanos)| Moment { second, nanos })
+        (any::<u64>(), prop::option::of(0..SECOND))
+            .prop_map(|(second, nanos)| Moment { second, nanos })
     }
 
     #[test]
@@ -93,10 +117,22 @@ pub mod tests {
         assert_eq!("17".parse(), Ok(Moment::in_second(17)));
         assert_eq!("17.000000005".parse(), Ok(Moment::at(17_000_000_005)));
         assert_eq!(Moment::new(17, 5), Some(Moment::at(17_000_000_005)));
-        for text in ["", "17.", "17.5", ".000000005", "17.00000000x", "+17", "17.+00000005", "-1"] {
+        for text in [
+            "",
+            "17.",
+            "17.5",
+            ".000000005",
+            "17.00000000x",
+            "+17",
+            "17.+00000005",
+            "-1",
+        ] {
             assert_eq!(text.parse::<Moment>(), Err(()), "{text}");
         }
-        assert_eq!((Moment::new(-1, 0), Moment::new(1, 1_000_000_000)), (None, None));
+        assert_eq!(
+            (Moment::new(-1, 0), Moment::new(1, 1_000_000_000)),
+            (None, None)
+        );
     }
 
     proptest! {

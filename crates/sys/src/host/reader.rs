@@ -1,15 +1,15 @@
-//! What our binary does as the expendable child: it answers one question after another, as itself or as the owner of what
-//! it reads.
+//! What our binary does as the expendable child: it answers one question after another, as itself
+//! or as the owner of what it reads.
 //!
 //! Who asks, and how long he waits, is left to [`super::child`].
 
 mod change {
     //! The step by which the reading child becomes the owner of what it reads.
     //!
-    //! The child is started as root and gives that up before it reads anything. The user and the root directory are in its
-    //! first message, so its arguments reveal nothing. MySQL's and MariaDB's servers accept root but not their owner. For
-    //! them the socket is connected as root, though found with the owner's rights, and root is given up before a byte is
-    //! read.
+    //! The child is started as root and gives that up before it reads anything. The user and the
+    //! root directory are in its first message, so its arguments reveal nothing. MySQL's and
+    //! MariaDB's servers accept root but not their owner. For them the socket is connected as root,
+    //! though found with the owner's rights, and root is given up before a byte is read.
 
     use std::fs;
     use std::os::unix::fs::MetadataExt;
@@ -22,25 +22,34 @@ mod change {
     use crate::subprocess::credentials::Credentials;
 
     impl Owner {
-        /// Gives up root for good. A refusal says why nothing may be read; the child is then useless.
+        /// Gives up root for good. A refusal says why nothing may be read; the child is then
+        /// useless.
         pub fn become_it(&self) -> Result<Option<UnixStream>, Miss> {
-            // Whatever fails here is a refusal: that nobody could look does not make anything absent.
+            // Whatever fails here is a refusal: that nobody could look does not make anything
+            // absent.
             let denied = |says: String| Miss::new(MissKind::Denied, says);
             files::hold_proc().map_err(|miss| denied(miss.detail))?;
             // Every path leads where it leads for the process, and no further.
-            let root =
-                self.process.filter(|_| self.inside).map(|pid| PathBuf::from(format!("/proc/{pid}/root")));
+            let root = self
+                .process
+                .filter(|_| self.inside)
+                .map(|pid| PathBuf::from(format!("/proc/{pid}/root")));
             let socket = self.socket.clone().map(PathBuf::from);
-            self.credentials().assume(root.as_deref(), socket.as_deref()).map_err(denied)
+            self.credentials()
+                .assume(root.as_deref(), socket.as_deref())
+                .map_err(denied)
         }
 
-        /// User and groups. Those of a process count only where its user may inspect it. A program that runs with another
-        /// group may not be inspected (PR_SET_DUMPABLE in prctl(2)), and /proc then belongs to root. A process that has
-        /// ended has none.
+        /// User and groups. Those of a process count only where its user may inspect it. A program
+        /// that runs with another group may not be inspected (PR_SET_DUMPABLE in prctl(2)), and
+        /// /proc then belongs to root. A process that has ended has none.
         fn credentials(&self) -> Credentials {
             let of_process = self.process.and_then(|pid| of_process(pid, self.uid));
-            let alone =
-                || Credentials { uid: self.uid, gid: machine::group_of(self.uid), groups: Vec::new() };
+            let alone = || Credentials {
+                uid: self.uid,
+                gid: machine::group_of(self.uid),
+                groups: Vec::new(),
+            };
             of_process.unwrap_or_else(alone)
         }
     }
@@ -53,11 +62,12 @@ mod change {
     }
 }
 mod delegate {
-    //! The questions that a child answers once it has changed its user: about the user's files, his server's socket, his
-    //! control file.
+    //! The questions that a child answers once it has changed its user: about the user's files, his
+    //! server's socket, his control file.
     //!
-    //! Every other question is refused. A configuration file is read once, identified by device and inode, and replayed
-    //! where it is included again: 255 links to one file would otherwise count as 255 files.
+    //! Every other question is refused. A configuration file is read once, identified by device and
+    //! inode, and replayed where it is included again: 255 links to one file would otherwise count
+    //! as 255 files.
 
     use std::collections::BTreeMap;
     use std::os::unix::net::UnixStream;
@@ -84,20 +94,30 @@ mod delegate {
     impl Delegate {
         /// For a child that is this owner by now.
         pub fn new(owner: Owner, stream: Option<UnixStream>) -> Self {
-            Self { owner, stream, configurations: BTreeMap::new() }
+            Self {
+                owner,
+                stream,
+                configurations: BTreeMap::new(),
+            }
         }
 
         /// Answers a question that is asked as the owner.
         pub fn answer(&mut self, question: &Question) -> Result<Vec<u8>, Miss> {
-            let refuse =
-                || Err(Miss::new(MissKind::Failed, "this is nothing that is read on behalf of somebody"));
+            let refuse = || {
+                Err(Miss::new(
+                    MissKind::Failed,
+                    "this is nothing that is read on behalf of somebody",
+                ))
+            };
             let inner = match question {
                 Question::As(uid, inner) if *uid == self.owner.uid => self.as_seen(inner)?,
                 _ => return refuse(),
             };
             match &inner {
                 Question::Read(path)
-                    if ["PG_VERSION", "postmaster.pid"].iter().any(|name| path.ends_with(name)) =>
+                    if ["PG_VERSION", "postmaster.pid"]
+                        .iter()
+                        .any(|name| path.ends_with(name)) =>
                 {
                     answer(&inner)
                 }
@@ -143,8 +163,8 @@ mod delegate {
                 (self.owner.inside, self.owner.process, question.path_mut())
             {
                 let within = path.strip_prefix(format!("/proc/{pid}/root"));
-                let within =
-                    within.map_err(|_| Miss::new(MissKind::Failed, "the path leads to another root"))?;
+                let within = within
+                    .map_err(|_| Miss::new(MissKind::Failed, "the path leads to another root"))?;
                 *path = PathBuf::from("/").join(within);
             }
             Ok(question)
@@ -154,13 +174,22 @@ mod delegate {
             let known = |identity| self.configurations.contains_key(&(identity, dialect));
             match files::configuration(path, known)? {
                 Configuration::Known(identity) => {
-                    let gone = || Err(Miss::new(MissKind::Failed, "the file was read and is forgotten"));
-                    self.configurations.get(&(identity, dialect)).cloned().unwrap_or_else(gone)
+                    let gone = || {
+                        Err(Miss::new(
+                            MissKind::Failed,
+                            "the file was read and is forgotten",
+                        ))
+                    };
+                    self.configurations
+                        .get(&(identity, dialect))
+                        .cloned()
+                        .unwrap_or_else(gone)
                 }
                 Configuration::Read(identity, bytes) => {
                     let told = redact::config(&bytes, dialect);
                     if self.configurations.len() < FILES {
-                        self.configurations.insert((identity, dialect), told.clone());
+                        self.configurations
+                            .insert((identity, dialect), told.clone());
                     }
                     told
                 }
@@ -177,7 +206,15 @@ mod delegate {
 
         fn ours() -> Delegate {
             let uid = nix::unistd::geteuid().as_raw();
-            Delegate::new(Owner { uid, process: None, inside: false, socket: None }, None)
+            Delegate::new(
+                Owner {
+                    uid,
+                    process: None,
+                    inside: false,
+                    socket: None,
+                },
+                None,
+            )
         }
 
         fn ask(delegate: &mut Delegate, question: Question) -> Result<String, Miss> {
@@ -195,7 +232,11 @@ mod delegate {
             fs::hard_link(&one, &other).unwrap();
             let mut delegate = ours();
             for path in [&one, &other] {
-                let told = ask(&mut delegate, Question::Config(path.clone(), Dialect::Postgres)).unwrap();
+                let told = ask(
+                    &mut delegate,
+                    Question::Config(path.clone(), Dialect::Postgres),
+                )
+                .unwrap();
                 assert_eq!(told, "1\tfsync\toff\n");
             }
             assert_eq!(delegate.configurations.len(), 1);
@@ -218,7 +259,8 @@ mod delegate {
                     "{question:?}"
                 );
             }
-            let somebody = Question::As(delegate.owner.uid + 1, Box::new(Question::List("/".into())));
+            let somebody =
+                Question::As(delegate.owner.uid + 1, Box::new(Question::List("/".into())));
             assert!(delegate.answer(&somebody).is_err());
             assert!(delegate.answer(&Question::Uname).is_err());
         }
@@ -237,8 +279,8 @@ pub fn serve(channel: Channel) -> io::Result<()> {
     answer_all(channel, live::answer)
 }
 
-/// Becomes the owner that the first message names, then answers; if that fails, the failure is the answer to every
-/// question.
+/// Becomes the owner that the first message names, then answers; if that fails, the failure is the
+/// answer to every question.
 pub fn serve_as(mut channel: Channel) -> io::Result<()> {
     let owner: Owner = channel.recv(None)?;
     match owner.become_it() {
@@ -279,9 +321,15 @@ mod tests {
             ours.send(&words).unwrap();
             ours.recv(Some(PATIENCE)).unwrap()
         };
-        assert_eq!(ask("link /proc/self/nothing").unwrap_err().kind, MissKind::Absent);
+        assert_eq!(
+            ask("link /proc/self/nothing").unwrap_err().kind,
+            MissKind::Absent
+        );
         assert_eq!(ask("what?").unwrap_err().detail, "not a question");
-        assert_eq!(ask("read /proc/sys/kernel/ostype"), Ok(Bytes(b"Linux\n".to_vec())));
+        assert_eq!(
+            ask("read /proc/sys/kernel/ostype"),
+            Ok(Bytes(b"Linux\n".to_vec()))
+        );
         drop(ours);
         assert!(child.join_in_time().is_err(), "nobody asks any more");
     }
@@ -290,7 +338,13 @@ mod tests {
     fn nothing_is_answered_as_root_on_behalf_of_somebody() {
         let (mut ours, theirs) = Channel::pair();
         let child = std::thread::spawn(|| serve_as(theirs));
-        ours.send(&Owner { uid: 0, process: None, inside: false, socket: None }).unwrap();
+        ours.send(&Owner {
+            uid: 0,
+            process: None,
+            inside: false,
+            socket: None,
+        })
+        .unwrap();
         ours.send(&words::encode(&Question::Uname)).unwrap();
         let answer: Result<Bytes, Miss> = ours.recv(Some(PATIENCE)).unwrap();
         assert_eq!(answer.unwrap_err().kind, MissKind::Denied);

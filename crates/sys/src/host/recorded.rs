@@ -1,7 +1,7 @@
 //! A machine from an archive: it answers the questions that were asked when the archive was made.
 //!
-//! The caller reads the file and hands over its bytes. A question that the archive lacks is *not collected*, never
-//! *absent*.
+//! The caller reads the file and hands over its bytes. A question that the archive lacks is *not
+//! collected*, never *absent*.
 
 use std::path::{Path, PathBuf};
 
@@ -32,9 +32,17 @@ impl RecordedHost {
 
 impl Host for RecordedHost {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
-        let unknown = || Err(Miss::new(MissKind::NotCollected, "the host archive does not hold it"));
+        let unknown = || {
+            Err(Miss::new(
+                MissKind::NotCollected,
+                "the host archive does not hold it",
+            ))
+        };
         // A question that was not asked as another user was asked as the user who made the archive.
-        let answer = self.archive.get(question).or_else(|| self.archive.get(question.bare()));
+        let answer = self
+            .archive
+            .get(question)
+            .or_else(|| self.archive.get(question.bare()));
         answer.unwrap_or_else(unknown)
     }
 
@@ -64,8 +72,14 @@ mod tests {
         )
         .unwrap();
         assert_eq!(host.list(Path::new("/sys/block")).unwrap(), ["sda", "sdb"]);
-        assert_eq!(host.read(Path::new("/x")).unwrap_err(), Miss::new(MissKind::Denied, "Permission denied"));
-        assert_eq!(host.read(Path::new("/y")).unwrap_err().kind, MissKind::NotCollected);
+        assert_eq!(
+            host.read(Path::new("/x")).unwrap_err(),
+            Miss::new(MissKind::Denied, "Permission denied")
+        );
+        assert_eq!(
+            host.read(Path::new("/y")).unwrap_err().kind,
+            MissKind::NotCollected
+        );
         assert_eq!(host.notes().len(), 1);
         assert!(!host.is_live());
     }

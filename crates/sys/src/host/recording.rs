@@ -15,11 +15,15 @@ pub struct RecordingHost<'a> {
 
 impl<'a> RecordingHost<'a> {
     pub fn new(host: &'a dyn Host) -> Self {
-        Self { host, answers: Mutex::default() }
+        Self {
+            host,
+            answers: Mutex::default(),
+        }
     }
 
-    /// The questions and answers so far as an archive, with `comment` at its top. With `masked`, serials, world-wide
-    /// names, UUIDs, addresses, and names of hosts and users are replaced one-to-one.
+    /// The questions and answers so far as an archive, with `comment` at its top. With `masked`,
+    /// serials, world-wide names, UUIDs, addresses, and names of hosts and users are replaced
+    /// one-to-one.
     pub fn archive(&self, comment: &str, masked: bool) -> String {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if masked {
@@ -33,7 +37,10 @@ impl<'a> RecordingHost<'a> {
 impl Host for RecordingHost<'_> {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
         let answer = self.host.ask(question);
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner).insert(question.clone(), answer.clone());
+        self.answers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(question.clone(), answer.clone());
         answer
     }
 

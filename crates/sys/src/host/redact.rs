@@ -1,15 +1,16 @@
-//! The filter for configuration files, command lines and environments: only allow-listed keys leave.
+//! The filter for configuration files, command lines and environments: only allow-listed keys
+//! leave.
 //!
-//! Passwords occur in `primary_conninfo`, in fstab's options and devices, on command lines and in environments, and an
-//! include can point at any file. Each of these is therefore filtered by its own syntax before it becomes an answer,
-//! and text that does not parse is dropped. Plain files are filtered too: only listed ones are read, and only content
-//! of the expected shape leaves.
+//! Passwords occur in `primary_conninfo`, in fstab's options and devices, on command lines and in
+//! environments, and an include can point at any file. Each of these is therefore filtered by its
+//! own syntax before it becomes an answer, and text that does not parse is dropped. Plain files are
+//! filtered too: only listed ones are read, and only content of the expected shape leaves.
 
 mod mapper;
 mod mysql;
 mod once {
-    //! One value per key: between two includes only the last setting of a key can count, so earlier ones are counted and
-    //! dropped. A key written a million times makes the answer no longer.
+    //! One value per key: between two includes only the last setting of a key can count, so earlier
+    //! ones are counted and dropped. A key written a million times makes the answer no longer.
 
     use std::collections::BTreeMap;
 
@@ -18,15 +19,16 @@ mod once {
     /// The largest number of settings kept per file; no server has so many that count.
     const MOST: usize = 2048;
 
-    /// Each key once between two includes, with its last value, in the order of the lines; `is_include` tells includes from
-    /// settings.
+    /// Each key once between two includes, with its last value, in the order of the lines;
+    /// `is_include` tells includes from settings.
     pub fn each(
         settings: Vec<ConfigDirective>,
         is_include: impl Fn(&[u8]) -> bool,
     ) -> Result<Vec<ConfigDirective>, Miss> {
         let mut kept: Vec<ConfigDirective> = Vec::new();
         let mut after: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
-        // From the end, so that each stands where it stood last: two keys can be one setting (`loose_` of MySQL).
+        // From the end, so that each stands where it stood last: two keys can be one setting
+        // (`loose_` of MySQL).
         for setting in settings.into_iter().rev() {
             if is_include(&setting.key) {
                 after.clear();
@@ -37,8 +39,9 @@ mod once {
                 after.insert(setting.key.clone(), kept.len());
             }
             if kept.len() >= MOST {
-                let says =
-                    format!("holds more than {MOST} settings and includes, which walwise does not read");
+                let says = format!(
+                    "holds more than {MOST} settings and includes, which walwise does not read"
+                );
                 return Err(Miss::new(MissKind::Failed, says));
             }
             kept.push(setting);
@@ -54,9 +57,15 @@ mod once {
         use super::*;
 
         fn told(keys: &[&str]) -> Result<Vec<(u32, String, u32)>, Miss> {
-            let settings = (1..).zip(keys).map(|(line, key)| ConfigDirective::new(line, *key, "x")).collect();
+            let settings = (1..)
+                .zip(keys)
+                .map(|(line, key)| ConfigDirective::new(line, *key, "x"))
+                .collect();
             let kept = each(settings, |key| key == b"include")?;
-            Ok(kept.into_iter().map(|s| (s.line, String::from_utf8(s.key).unwrap(), s.times)).collect())
+            Ok(kept
+                .into_iter()
+                .map(|s| (s.line, String::from_utf8(s.key).unwrap(), s.times))
+                .collect())
         }
 
         #[test]
@@ -64,13 +73,21 @@ mod once {
             let row = |line, key: &str, times| (line, key.to_owned(), times);
             assert_eq!(
                 told(&["a", "b", "a", "include", "a", "a"]).unwrap(),
-                [row(2, "b", 1), row(3, "a", 2), row(4, "include", 1), row(6, "a", 2)]
+                [
+                    row(2, "b", 1),
+                    row(3, "a", 2),
+                    row(4, "include", 1),
+                    row(6, "a", 2)
+                ]
             );
         }
 
         #[test]
         fn a_bomb_is_small_or_refused() {
-            assert_eq!(told(&vec!["fsync"; 100_000]).unwrap(), [(100_000, "fsync".to_owned(), 100_000)]);
+            assert_eq!(
+                told(&vec!["fsync"; 100_000]).unwrap(),
+                [(100_000, "fsync".to_owned(), 100_000)]
+            );
             assert!(told(&vec!["include"; 100_000]).is_err());
         }
 
@@ -97,15 +114,15 @@ mod once {
         }
     }
 }
-mod options;
-mod mounts;
 mod crypt;
 mod drbd;
 mod files;
+mod mounts;
+mod options;
 mod parameters;
-mod standbys;
 mod postgres;
 mod process;
+mod standbys;
 mod unit;
 mod zfs;
 
@@ -116,12 +133,14 @@ pub use files::{AZURE_CHASSIS, PlainFile};
 pub use postgres::value as postgres_value;
 pub use process::{command_line, environment};
 
-/// The allow-listed settings of a configuration file, encoded; a refusal says that it holds more than is passed on.
+/// The allow-listed settings of a configuration file, encoded; a refusal says that it holds more
+/// than is passed on.
 pub fn config(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, Miss> {
     config_beside(text, dialect, &|_| false)
 }
 
-/// The same, with a check whether a key file exists: only its existence is passed on, never its path.
+/// The same, with a check whether a key file exists: only its existence is passed on, never its
+/// path.
 pub(crate) fn config_beside(
     text: &[u8],
     dialect: Dialect,
@@ -140,9 +159,10 @@ pub(crate) fn config_beside(
     Ok(settings.iter().flat_map(ConfigDirective::encode).collect())
 }
 
-/// A program's output as it may leave. Device-mapper tables hold keys and are reduced to kinds and counts. Those of ZFS
-/// are reduced to pools, devices and the requested properties, DRBD's configuration to a few options, PostgreSQL's control
-/// file to one line. Other output is unchanged.
+/// A program's output as it may leave. Device-mapper tables hold keys and are reduced to kinds and
+/// counts. Those of ZFS are reduced to pools, devices and the requested properties, DRBD's
+/// configuration to a few options, PostgreSQL's control file to one line. Other output is
+/// unchanged.
 pub fn printed(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
     match (tool, arguments.first().map(String::as_str)) {
         (Tool::Dmsetup, Some("table")) => mapper::table(&text),
@@ -158,7 +178,9 @@ pub fn printed(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
 /// The targets of device-mapper, and whether their status leaves.
 #[cfg(any(test, feature = "testing"))]
 pub fn mapper_targets() -> impl Iterator<Item = (&'static str, bool)> {
-    mapper::TARGETS.iter().map(|(target, fields)| (*target, matches!(fields, mapper::StatusFields::Kept)))
+    mapper::TARGETS
+        .iter()
+        .map(|(target, fields)| (*target, matches!(fields, mapper::StatusFields::Kept)))
 }
 
 #[cfg(test)]
@@ -171,7 +193,9 @@ mod tests {
     const SECRET: &str = "Zk7hunter2";
 
     fn holds_secret(answer: &[u8]) -> bool {
-        answer.windows(SECRET.len()).any(|window| window == SECRET.as_bytes())
+        answer
+            .windows(SECRET.len())
+            .any(|window| window == SECRET.as_bytes())
     }
 
     /// A key that is not allow-listed anywhere: no known name begins like that.

@@ -1,7 +1,8 @@
-//! Asks another host each question once, so that collectors can run again over the very same answers.
+//! Asks another host each question once, so that collectors can run again over the very same
+//! answers.
 //!
-//! A question that was not asked before is asked of the other host. An assumed fact can therefore lead to facts that
-//! nothing had read yet.
+//! A question that was not asked before is asked of the other host. An assumed fact can therefore
+//! lead to facts that nothing had read yet.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -22,17 +23,22 @@ pub struct RememberingHost<H> {
 impl<H: Deref<Target: Host>> RememberingHost<H> {
     /// Wraps a host, borrowed or owned.
     pub fn new(host: H) -> Self {
-        Self { host, answers: Mutex::default() }
+        Self {
+            host,
+            answers: Mutex::default(),
+        }
     }
 
     /// A question of this kind that was answered, with the answer.
     pub fn answered(&self, of: impl Fn(&Question) -> bool) -> Option<(Question, Vec<u8>)> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        let answered =
-            answers.iter().filter_map(|(question, answer)| Some((question, answer.get()?.as_ref().ok()?)));
+        let answered = answers
+            .iter()
+            .filter_map(|(question, answer)| Some((question, answer.get()?.as_ref().ok()?)));
         // The least of several, so that the choice is always the same.
-        let found =
-            answered.filter(|(question, _)| of(question)).min_by_key(|(question, _)| format!("{question:?}"));
+        let found = answered
+            .filter(|(question, _)| of(question))
+            .min_by_key(|(question, _)| format!("{question:?}"));
         found.map(|(question, answer)| (question.clone(), answer.clone()))
     }
 }
@@ -46,7 +52,8 @@ impl<H: Deref<Target: Host> + Sync> Host for RememberingHost<H> {
                 None => Arc::clone(answers.entry(question.clone()).or_default()),
             }
         };
-        // An answer may take time: whoever asks the same question waits for it; other questions proceed.
+        // An answer may take time: whoever asks the same question waits for it; other questions
+        // proceed.
         answer.get_or_init(|| self.host.ask(question)).clone()
     }
 
@@ -99,7 +106,11 @@ mod tests {
 
     impl Host for Counter {
         fn ask(&self, _: &Question) -> Result<Vec<u8>, Miss> {
-            Ok(self.0.fetch_add(1, Ordering::Relaxed).to_string().into_bytes())
+            Ok(self
+                .0
+                .fetch_add(1, Ordering::Relaxed)
+                .to_string()
+                .into_bytes())
         }
     }
 
@@ -118,11 +129,16 @@ mod tests {
         let slow = Slow(Counter(AtomicU32::new(0)), AtomicU32::new(0));
         let host = RememberingHost::new(&slow);
         let answers = std::thread::scope(|scope| {
-            let asking: Vec<_> = (0..8).map(|_| scope.spawn(|| host.ask(&Question::Summary))).collect();
+            let asking: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| host.ask(&Question::Summary)))
+                .collect();
             // One question is before the host; another one is answered meanwhile.
             host.ask(&Question::Uname).unwrap();
             slow.meet();
-            asking.into_iter().map(ThreadInTime::join_in_time).collect::<Vec<_>>()
+            asking
+                .into_iter()
+                .map(ThreadInTime::join_in_time)
+                .collect::<Vec<_>>()
         });
         assert!(answers.iter().all(|answer| answer == &answers[0]));
         assert_eq!(slow.0.0.load(Ordering::Relaxed), 2);

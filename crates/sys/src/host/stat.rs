@@ -7,7 +7,9 @@ use super::{Miss, MissKind, Moment};
 /// The value in `name=value` words, the encoding of [`Stat`] and [`StatFs`].
 fn field<T: FromStr>(text: &[u8], name: &str) -> Result<T, Miss> {
     let text = std::str::from_utf8(text).unwrap_or_default();
-    let words = text.split_ascii_whitespace().filter_map(|word| word.split_once('='));
+    let words = text
+        .split_ascii_whitespace()
+        .filter_map(|word| word.split_once('='));
     words
         .filter(|(key, _)| *key == name)
         .find_map(|(_, value)| value.parse().ok())
@@ -32,8 +34,9 @@ pub struct Stat {
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Time of the last status change: st_ctime. Unlike st_mtime nobody can set it back, and renaming a file onto this
-    /// name updates it (inode(7)). Old captures hold the second alone; `None` in those without it.
+    /// Time of the last status change: st_ctime. Unlike st_mtime nobody can set it back, and
+    /// renaming a file onto this name updates it (inode(7)). Old captures hold the second alone;
+    /// `None` in those without it.
     pub changed: Option<Moment>,
 }
 
@@ -54,8 +57,21 @@ impl Stat {
     }
 
     pub fn encode(&self) -> Vec<u8> {
-        let Self { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed } = self;
-        let changed = changed.map(|changed| format!(" changed={changed}")).unwrap_or_default();
+        let Self {
+            mode,
+            uid,
+            gid,
+            major,
+            minor,
+            node_major,
+            node_minor,
+            inode,
+            size,
+            changed,
+        } = self;
+        let changed = changed
+            .map(|changed| format!(" changed={changed}"))
+            .unwrap_or_default();
         format!(
             "mode={mode} uid={uid} gid={gid} major={major} minor={minor} node_major={node_major} \
              node_minor={node_minor} inode={inode} size={size}{changed}\n"
@@ -97,8 +113,17 @@ pub struct StatFs {
 
 impl StatFs {
     pub fn encode(&self) -> Vec<u8> {
-        let Self { magic, size, available, inodes, inodes_free, block } = self;
-        let block = block.map(|bytes| format!(" block={bytes}")).unwrap_or_default();
+        let Self {
+            magic,
+            size,
+            available,
+            inodes,
+            inodes_free,
+            block,
+        } = self;
+        let block = block
+            .map(|bytes| format!(" block={bytes}"))
+            .unwrap_or_default();
         format!(
             "magic={magic} size={size} available={available} inodes={inodes} inodes_free={inodes_free}{block}\n"
         )

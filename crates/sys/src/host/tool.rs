@@ -1,5 +1,5 @@
-//! The programs that may be run. [`table`] has one row for each, with everything particular to it; the live host finds
-//! and runs them. PostgreSQL's programs exist once per major version.
+//! The programs that may be run. [`table`] has one row for each, with everything particular to it;
+//! the live host finds and runs them. PostgreSQL's programs exist once per major version.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,8 @@ pub enum InstallLocation {
     System,
     /// In [`SERVER_DIRECTORIES`].
     Server,
-    /// Where its maker's package puts it, or with the system's programs. It is the tool of a RAID controller.
+    /// Where its maker's package puts it, or with the system's programs. It is the tool of a RAID
+    /// controller.
     Maker(&'static [&'static str]),
     /// In the directory of its major release.
     Major,
@@ -57,7 +58,8 @@ pub struct Identities {
     pub members: &'static [&'static str],
 }
 
-/// Generates the type and every list of all programs from the rows, so that no row can be forgotten.
+/// Generates the type and every list of all programs from the rows, so that no row can be
+/// forgotten.
 macro_rules! tools {
     (
         $($(#[$doc:meta])* $tool:ident = $name:literal of $package:literal, $home:expr, $answer:ident, $identities:expr
@@ -121,11 +123,13 @@ macro_rules! tools {
 }
 
 mod table {
-    //! The programs that may be run, one row each: name, package, home, when its output is an answer, its read-only uses,
-    //! and the identities it prints. A program that is not listed here is not run.
+    //! The programs that may be run, one row each: name, package, home, when its output is an
+    //! answer, its read-only uses, and the identities it prints. A program that is not listed here
+    //! is not run.
     //!
-    //! A new program is one row; the compiler and the tests beside this file point out the rest. One digit makes some of
-    //! these write (`hdparm -W0`), and the tools of RAID controllers leave log files unless told not to.
+    //! A new program is one row; the compiler and the tests beside this file point out the rest.
+    //! One digit makes some of these write (`hdparm -W0`), and the tools of RAID controllers leave
+    //! log files unless told not to.
 
     use super::{Identities, InstallLocation, OutputPolicy, ToolSpec};
 
@@ -139,8 +143,8 @@ mod table {
         /// util-linux' mount, for its version.
         Mount = "mount" of "util-linux", System, Success, NOTHING => { ["--version"] };
 
-        /// Broadcom's storcli for MegaRAID controllers. Without `nolog` it and its relatives write a log in the working
-        /// directory.
+        /// Broadcom's storcli for MegaRAID controllers. Without `nolog` it and its relatives write
+        /// a log in the working directory.
         Storcli = "storcli" of "storcli",
             Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware, MEGARAID => {
             ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
@@ -203,10 +207,11 @@ mod table {
         /// sdparm, for a SCSI disk's write cache flag.
         Sdparm = "sdparm" of "sdparm", System, Printed, NOTHING => { ["--get=WCE", disk] if is_device(disk) };
 
-        /// device-mapper's dmsetup, reduced to what [`crate::host::redact`] lists. `--showkeys` would print keys.
+        /// device-mapper's dmsetup, reduced to what [`crate::host::redact`] lists. `--showkeys`
+        /// would print keys.
         Dmsetup = "dmsetup" of "dmsetup", System, Success, NOTHING => { ["table" | "status"] };
-        /// DRBD's drbdsetup, for the configuration in force, reduced to what [`crate::host::redact`] lists: the rest holds
-        /// shared secrets, addresses and names.
+        /// DRBD's drbdsetup, for the configuration in force, reduced to what
+        /// [`crate::host::redact`] lists: the rest holds shared secrets, addresses and names.
         Drbdsetup = "drbdsetup" of "drbd-utils", System, Success, NOTHING => { ["show", "--show-defaults"] };
         /// OpenZFS' zfs, for a few properties of all datasets and volumes.
         Zfs = "zfs" of "zfsutils-linux", System, Success, NOTHING => {
@@ -223,16 +228,21 @@ mod table {
     @major:
         /// The PostgreSQL server binary of this major version.
         Postgres = "postgres" of "postgresql", Major, Success, NOTHING => { ["--version"] };
-        /// PostgreSQL's pg_ctl of this major version, which starts no server of another release than its own (pg_ctl.c,
-        /// `find_other_exec`) and tells its version in a tenth of the server's time.
+        /// PostgreSQL's pg_ctl of this major version, which starts no server of another release
+        /// than its own (pg_ctl.c, `find_other_exec`) and tells its version in a tenth of the
+        /// server's time.
         PgCtl = "pg_ctl" of "postgresql", Major, Success, NOTHING => { ["--version"] };
-        /// PostgreSQL's pg_controldata of this major version, reduced to whether pages carry checksums. It opens the control
-        /// file in that directory, and only to read it.
+        /// PostgreSQL's pg_controldata of this major version, reduced to whether pages carry
+        /// checksums. It opens the control file in that directory, and only to read it.
         PgControldata = "pg_controldata" of "postgresql", Major, Success, NOTHING => { ["-D", directory] if is_path(directory) };
     }
 
     /// A program that prints no identities.
-    const NOTHING: Identities = Identities { serials: &[], names: &[], members: &[] };
+    const NOTHING: Identities = Identities {
+        serials: &[],
+        names: &[],
+        members: &[],
+    };
 
     const MEGARAID: Identities = Identities {
         serials: &[
@@ -244,7 +254,13 @@ mod table {
             "serial number",
             "sn",
         ],
-        names: &["sas address", "sas address 0", "sas address 1", "scsi naa id", "wwn"],
+        names: &[
+            "sas address",
+            "sas address 0",
+            "sas address 1",
+            "scsi naa id",
+            "wwn",
+        ],
         members: &[],
     };
 
@@ -276,13 +292,22 @@ mod table {
         members: &["segment ", "device ", "group "],
     };
 
-    const SMART: Identities =
-        Identities { serials: &["serial_number"], names: &["logical_unit_id", "wwn"], members: &[] };
+    const SMART: Identities = Identities {
+        serials: &["serial_number"],
+        names: &["logical_unit_id", "wwn"],
+        members: &[],
+    };
 
     /// The module that keeps a cache: `/c0/cv`, `/c12/bbu`.
     fn is_module(unit: &str) -> bool {
-        let number = |part| unit.strip_prefix("/c").and_then(|unit| unit.strip_suffix(part));
-        ["/cv", "/bbu"].into_iter().filter_map(number).any(is_number)
+        let number = |part| {
+            unit.strip_prefix("/c")
+                .and_then(|unit| unit.strip_suffix(part))
+        };
+        ["/cv", "/bbu"]
+            .into_iter()
+            .filter_map(number)
+            .any(is_number)
     }
 
     fn is_slot(word: &str) -> bool {
@@ -300,8 +325,10 @@ mod table {
 
     /// Whether it is an absolute path without `.` or `..`.
     fn is_path(path: &str) -> bool {
-        let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
-        path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(plain))
+        let plain =
+            |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
+        path.strip_prefix('/')
+            .is_some_and(|rest| rest.split('/').all(plain))
     }
 }
 
@@ -323,7 +350,12 @@ impl Tool {
             let number = name.strip_prefix(tool(0).row().name)?.strip_prefix('-')?;
             number.parse().ok().map(tool)
         };
-        let fixed = || Self::FIXED.iter().copied().find(|tool| tool.row().name == name);
+        let fixed = || {
+            Self::FIXED
+                .iter()
+                .copied()
+                .find(|tool| tool.row().name == name)
+        };
         Self::MAJOR.iter().find_map(of_major).or_else(fixed)
     }
 
@@ -352,7 +384,10 @@ mod tests {
         };
         assert!(allowed(Tool::Mke2fs, &["-V"]));
         assert!(allowed(Tool::Hdparm, &["-W", "/dev/mapper/vg-lv"]));
-        assert!(allowed(Tool::PgControldata(15), &["-D", "/var/lib/postgresql/15/main"]));
+        assert!(allowed(
+            Tool::PgControldata(15),
+            &["-D", "/var/lib/postgresql/15/main"]
+        ));
         let refused: [(Tool, &[&str]); 15] = [
             (Tool::PgControldata(15), &["-D", "pg"]),
             (Tool::PgControldata(15), &["-D", "/srv/../etc"]),
@@ -378,7 +413,12 @@ mod tests {
     #[test]
     fn storage_is_only_read() {
         let allowed = |tool: Tool, line: &str| {
-            tool.only_reads(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+            tool.only_reads(
+                &line
+                    .split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>(),
+            )
         };
         for (tool, line) in [
             (Tool::Storcli, "/cALL show all J nolog"),
@@ -397,8 +437,14 @@ mod tests {
             (Tool::Dmsetup, "table"),
             (Tool::Drbdsetup, "show --show-defaults"),
             (Tool::Zpool, "status -P"),
-            (Tool::Zfs, "get -Hp -t filesystem,volume -o name,property,value sync,logbias,recordsize"),
-            (Tool::Smartctl, "-q noserial -n standby -j -i -g wcache /dev/sda"),
+            (
+                Tool::Zfs,
+                "get -Hp -t filesystem,volume -o name,property,value sync,logbias,recordsize",
+            ),
+            (
+                Tool::Smartctl,
+                "-q noserial -n standby -j -i -g wcache /dev/sda",
+            ),
         ] {
             assert!(allowed(tool, line), "{} {line}", tool.name());
         }
@@ -423,7 +469,10 @@ mod tests {
             (Tool::MegaCli, "-AdpBbuCmd -BbuLearn -aALL -NoLog"),
             (Tool::MegaCli, "-LDSetProp WB -Lall -aALL -NoLog"),
             (Tool::Ssacli, "ctrl slot=all ld all show detail"),
-            (Tool::Ssacli, "ctrl slot=0 modify nobatterywritecache=enable"),
+            (
+                Tool::Ssacli,
+                "ctrl slot=0 modify nobatterywritecache=enable",
+            ),
             (Tool::Arcconf, "setcache 1 logicaldrive 0 wb"),
             (Tool::Arcconf, "getconfig 1"),
             (Tool::Nvme, "set-feature -f 6 -v 0 /dev/nvme0n1"),
@@ -449,7 +498,15 @@ mod tests {
             assert!(!tool.only_reads(&[]), "{}", tool.name());
         }
         assert_eq!(Tool::PgControldata(15).name(), "pg_controldata-15");
-        for none in ["postgres", "postgres-", "postgres-x", "postgres--1", "sh", "", "mdadm-4"] {
+        for none in [
+            "postgres",
+            "postgres-",
+            "postgres-x",
+            "postgres--1",
+            "sh",
+            "",
+            "mdadm-4",
+        ] {
             assert_eq!(Tool::of_name(none), None, "{none}");
         }
     }

@@ -1,7 +1,7 @@
 //! Questions as words, one line each: `read /proc/version`, `run mke2fs -V`.
 //!
-//! Archives hold them for people to review, and the expendable child receives them. Paths may be any bytes, so
-//! [`crate::text`] escapes them. Encoding and decoding are inverse to each other.
+//! Archives hold them for people to review, and the expendable child receives them. Paths may be
+//! any bytes, so [`crate::text`] escapes them. Encoding and decoding are inverse to each other.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -59,8 +59,9 @@ pub fn encode(question: &Question) -> String {
         Question::PgSettings(path) => with_path("pg-settings", path),
         Question::MysqlSettings(path) => with_path("mysql-settings", path),
         Question::Run(tool, arguments) => {
-            let words =
-                arguments.iter().map(|a| format!(" {}", text::safe(a.as_bytes()).replace(' ', "\\x20")));
+            let words = arguments
+                .iter()
+                .map(|a| format!(" {}", text::safe(a.as_bytes()).replace(' ', "\\x20")));
             format!("run {}{}", tool.name(), words.collect::<String>())
         }
         Question::As(uid, inner) => format!("as {uid} {}", encode(inner)),
@@ -73,7 +74,10 @@ fn with_path(verb: &str, path: &Path) -> String {
 
 /// The name of a kind and the path, after the verb.
 fn with_kind<K: Copy + PartialEq>(verb: &str, kinds: &[(K, &str)], kind: K, path: &Path) -> String {
-    let name = kinds.iter().find(|(known, _)| *known == kind).map_or("", |(_, name)| name);
+    let name = kinds
+        .iter()
+        .find(|(known, _)| *known == kind)
+        .map_or("", |(_, name)| name);
     with_path(&format!("{verb} {name}"), path)
 }
 
@@ -107,7 +111,9 @@ pub fn decode(words: &str) -> Option<Question> {
         "command-line" => rest.parse().ok().map(Question::CommandLine),
         "environment" => rest.parse().ok().map(Question::Environment),
         "user-name" => rest.parse().ok().map(Question::UserName),
-        "config" => kind_and_path(&DIALECTS, rest).map(|(path, dialect)| Question::Config(path, dialect)),
+        "config" => {
+            kind_and_path(&DIALECTS, rest).map(|(path, dialect)| Question::Config(path, dialect))
+        }
         "superblock" => {
             kind_and_path(&SUPERBLOCKS, rest).map(|(path, kind)| Question::Superblock(path, kind))
         }
@@ -132,12 +138,18 @@ pub fn decode(words: &str) -> Option<Question> {
 
 /// The word for a kind of refusal.
 pub fn miss_word(kind: MissKind) -> &'static str {
-    MISSES.iter().find(|(k, _)| *k == kind).map_or("failed", |(_, word)| word)
+    MISSES
+        .iter()
+        .find(|(k, _)| *k == kind)
+        .map_or("failed", |(_, word)| word)
 }
 
 /// The kind of refusal of this word.
 pub fn miss_kind(word: &str) -> Option<MissKind> {
-    MISSES.iter().find(|(_, w)| *w == word).map(|(kind, _)| *kind)
+    MISSES
+        .iter()
+        .find(|(_, w)| *w == word)
+        .map(|(kind, _)| *kind)
 }
 
 #[cfg(test)]
@@ -149,8 +161,11 @@ pub mod tests {
     /// Any question, with any bytes in its path.
     pub fn any_question() -> impl Strategy<Value = Question> {
         let path = || {
-            prop_oneof![any::<Vec<u8>>(), "/[ -~]{0,20}".prop_map(String::into_bytes)]
-                .prop_map(|bytes| PathBuf::from(OsString::from_vec(bytes)))
+            prop_oneof![
+                any::<Vec<u8>>(),
+                "/[ -~]{0,20}".prop_map(String::into_bytes)
+            ]
+            .prop_map(|bytes| PathBuf::from(OsString::from_vec(bytes)))
         };
         let tool = prop_oneof![
             prop::sample::select(Tool::FIXED.to_vec()),
@@ -184,7 +199,8 @@ pub mod tests {
                 .prop_map(|(path, kind)| Question::Superblock(path, kind)),
             path().prop_map(Question::PgSettings),
             path().prop_map(Question::MysqlSettings),
-            (tool, prop::collection::vec(any::<String>(), 0..4)).prop_map(|(t, a)| Question::Run(t, a)),
+            (tool, prop::collection::vec(any::<String>(), 0..4))
+                .prop_map(|(t, a)| Question::Run(t, a)),
         ];
         (plain, any::<Option<u32>>()).prop_map(|(question, uid)| match uid {
             Some(uid) => Question::As(uid, Box::new(question)),

@@ -1,7 +1,7 @@
 //! A document below an open directory: obstacles to it, its draft, and its final name.
 //!
-//! The draft is a new file with an unguessable name. An access control list inherited from the directory is removed
-//! from it, because setting a requested mode would activate that list.
+//! The draft is a new file with an unguessable name. An access control list inherited from the
+//! directory is removed from it, because setting a requested mode would activate that list.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -57,7 +57,8 @@ pub(super) struct WriteOptions {
     pub missing: CreationPolicy,
 }
 
-/// What tells a file from one that takes its place: device, inode, and the time of its last change, as inodes are used again.
+/// What tells a file from one that takes its place: device, inode, and the time of its last change,
+/// as inodes are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileIdentity {
     place: (u64, u64),
@@ -66,7 +67,10 @@ struct FileIdentity {
 
 impl From<&Stat> for FileIdentity {
     fn from(stat: &Stat) -> Self {
-        Self { place: (stat.st_dev, stat.st_ino), changed: (stat.st_ctime, stat.st_ctime_nsec) }
+        Self {
+            place: (stat.st_dev, stat.st_ino),
+            changed: (stat.st_ctime, stat.st_ctime_nsec),
+        }
     }
 }
 
@@ -85,11 +89,18 @@ pub(super) struct OutputLocation {
 
 impl OutputLocation {
     /// Finds the place, and checks that a file can be created there.
-    pub fn find(walker: Walker, path: &std::path::Path, options: WriteOptions) -> Result<Self, Refused> {
+    pub fn find(
+        walker: Walker,
+        path: &std::path::Path,
+        options: WriteOptions,
+    ) -> Result<Self, Refused> {
         let FileEnd { end, name, there } = walker.file(path, options.missing)?;
         let notice = end.stranger.as_ref().map(|stranger| {
             let at = text::safe(stranger.at.as_os_str().as_encoded_bytes());
-            format!("{at} belongs to {}, who can replace what is written there", stranger.who)
+            format!(
+                "{at} belongs to {}, who can replace what is written there",
+                stranger.who
+            )
         });
         let relied_on = match options.existing {
             Existing::Continued => true,
@@ -103,7 +114,14 @@ impl OutputLocation {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty())?;
         let found = there.as_ref().map(FileIdentity::from);
-        let location = Self { walker, options, directory, name, found, notice };
+        let location = Self {
+            walker,
+            options,
+            directory,
+            name,
+            found,
+            notice,
+        };
         location.judge(there.as_ref())?;
         drop(Draft::make(&location)?);
         Ok(location)
@@ -135,7 +153,9 @@ impl OutputLocation {
             FileType::Symlink => "a link that was not there before",
             _ => "a device, a pipe or a socket",
         };
-        Err(Refused::For(format!("it is {what}; name a regular file, or write to standard output")))
+        Err(Refused::For(format!(
+            "it is {what}; name a regular file, or write to standard output"
+        )))
     }
 
     /// In a sticky directory a file belongs to its owner; only root may replace another user's.
@@ -145,7 +165,10 @@ impl OutputLocation {
         if around.st_mode & 0o1000 == 0 || ours {
             return Ok(());
         }
-        Err(Refused::For(format!("it belongs to uid {}; name another file", there.st_uid)))
+        Err(Refused::For(format!(
+            "it belongs to uid {}; name another file",
+            there.st_uid
+        )))
     }
 }
 
@@ -160,10 +183,20 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     fn make(location: &'a OutputLocation) -> Result<Self, Refused> {
         let name = format!(".walwise-{:016x}{:016x}.tmp", random(), random());
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = if location.options.mode.is_some() { 0o600 } else { 0o666 };
-        let file = rustix::fs::openat(&location.directory, &name, flags, Mode::from_raw_mode(mode))?;
-        let draft = Self { location, file: File::from(file), name };
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = if location.options.mode.is_some() {
+            0o600
+        } else {
+            0o666
+        };
+        let file =
+            rustix::fs::openat(&location.directory, &name, flags, Mode::from_raw_mode(mode))?;
+        let draft = Self {
+            location,
+            file: File::from(file),
+            name,
+        };
         if let Some(mode) = location.options.mode {
             match rustix::fs::fremovexattr(&draft.file, "system.posix_acl_access") {
                 Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
@@ -176,7 +209,12 @@ impl<'a> Draft<'a> {
 
     /// Renames it to its final name, and makes that durable.
     pub fn name_it(mut self) -> Result<NamedDocument, Refused> {
-        let OutputLocation { directory, name, options, .. } = self.location;
+        let OutputLocation {
+            directory,
+            name,
+            options,
+            ..
+        } = self.location;
         if options.series {
             let name = self.number_it()?;
             // The document is there. What could not be removed is tried again beside the next one.
@@ -185,7 +223,10 @@ impl<'a> Draft<'a> {
                 format!("reports beyond the bounds of the series may stay: {why}")
             });
             rustix::fs::fsync(directory)?;
-            return Ok(NamedDocument { series_name: Some(name), warning });
+            return Ok(NamedDocument {
+                series_name: Some(name),
+                warning,
+            });
         }
         let there = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some(stat),
@@ -194,8 +235,12 @@ impl<'a> Draft<'a> {
         };
         self.location.judge(there.as_ref())?;
         match options.existing {
-            Existing::Continued if there.as_ref().map(FileIdentity::from) != self.location.found => {
-                return Err(Refused::For("another process wrote it meanwhile; try again".to_owned()));
+            Existing::Continued
+                if there.as_ref().map(FileIdentity::from) != self.location.found =>
+            {
+                return Err(Refused::For(
+                    "another process wrote it meanwhile; try again".to_owned(),
+                ));
             }
             Existing::Replaced | Existing::Continued => {
                 rustix::fs::renameat(directory, &self.name, directory, name)?;
@@ -206,19 +251,28 @@ impl<'a> Draft<'a> {
             },
         }
         rustix::fs::fsync(directory)?;
-        Ok(NamedDocument { series_name: None, warning: None })
+        Ok(NamedDocument {
+            series_name: None,
+            warning: None,
+        })
     }
 
     /// Names it as the next document of its series; returns the name.
     ///
-    /// Whoever writes a number first takes a draft's name with it, which exists once, and then looks for documents of that
-    /// number or later ones. While the draft has that name nobody else makes such a document, so that no two get one number.
+    /// Whoever writes a number first takes a draft's name with it, which exists once, and then
+    /// looks for documents of that number or later ones. While the draft has that name nobody else
+    /// makes such a document, so that no two get one number.
     fn number_it(&mut self) -> Result<String, Refused> {
-        let OutputLocation { directory, name, .. } = self.location;
+        let OutputLocation {
+            directory, name, ..
+        } = self.location;
         let date = name.to_string_lossy();
         let after = |number: u32| {
-            let says =
-                || Refused::For(format!("no number follows {number}; move the kept reports elsewhere"));
+            let says = || {
+                Refused::For(format!(
+                    "no number follows {number}; move the kept reports elsewhere"
+                ))
+            };
             number.checked_add(1).ok_or_else(says)
         };
         let mut number = after(series::newest_number(directory)?)?;
@@ -241,7 +295,9 @@ impl<'a> Draft<'a> {
                 }
             }
         }
-        Err(Refused::For("others take every number of the series; try again later".to_owned()))
+        Err(Refused::For(
+            "others take every number of the series; try again later".to_owned(),
+        ))
     }
 }
 

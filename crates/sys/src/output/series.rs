@@ -1,8 +1,9 @@
-//! A series of documents in a directory of its own: numbered and dated names, and how many of them stay.
+//! A series of documents in a directory of its own: numbered and dated names, and how many of them
+//! stay.
 //!
-//! The number gives the order, because a clock may have been wrong; the date is for people. A series is read again
-//! later, so it is kept in no directory that another user controls ([`super::draft`]). What the documents are is left
-//! to the caller.
+//! The number gives the order, because a clock may have been wrong; the date is for people. A
+//! series is read again later, so it is kept in no directory that another user controls
+//! ([`super::draft`]). What the documents are is left to the caller.
 
 use std::os::fd::AsFd;
 
@@ -15,9 +16,14 @@ const MOST: usize = 60;
 /// The largest number of bytes that stay, unless the newest document alone has more.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The part of a name that people read: `20261125T074131Z.json`. Of `when`, RFC 3339, letters and digits are taken.
+/// The part of a name that people read: `20261125T074131Z.json`. Of `when`, RFC 3339, letters and
+/// digits are taken.
 pub fn date_name(when: &str) -> String {
-    let when: String = when.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
+    let when: String = when
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(16)
+        .collect();
     format!("{when}.json")
 }
 
@@ -33,7 +39,10 @@ pub(super) fn draft_name(number: u32) -> String {
 
 /// The newest document among the names in a directory.
 pub fn newest<S: AsRef<str>>(names: &[S]) -> Option<&str> {
-    let ours = names.iter().map(AsRef::as_ref).filter(|name| number(name).is_some());
+    let ours = names
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|name| number(name).is_some());
     ours.max_by_key(|name| (number(name), *name))
 }
 
@@ -42,12 +51,20 @@ fn number(name: &str) -> Option<u32> {
     let (number, when) = name.strip_suffix(".json")?.split_once('-')?;
     let plain = number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit());
     let dated = !when.is_empty() && when.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if plain && dated { number.parse().ok() } else { None }
+    if plain && dated {
+        number.parse().ok()
+    } else {
+        None
+    }
 }
 
 /// The number of the newest document in a directory; 0 without one.
 pub(super) fn newest_number(directory: impl AsFd) -> Result<u32, Errno> {
-    Ok(names(directory)?.iter().filter_map(|name| number(name)).max().unwrap_or(0))
+    Ok(names(directory)?
+        .iter()
+        .filter_map(|name| number(name))
+        .max()
+        .unwrap_or(0))
 }
 
 /// The names of the documents in a directory.
@@ -55,14 +72,20 @@ fn names(directory: impl AsFd) -> Result<Vec<String>, Errno> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory.as_fd())? {
         let entry = entry?;
-        names
-            .extend(entry.file_name().to_str().ok().filter(|name| number(name).is_some()).map(str::to_owned));
+        names.extend(
+            entry
+                .file_name()
+                .to_str()
+                .ok()
+                .filter(|name| number(name).is_some())
+                .map(str::to_owned),
+        );
     }
     Ok(names)
 }
 
-/// Removes the oldest documents of a series beyond its bounds. Only regular files with names of the series are touched; what
-/// another process removes meanwhile is gone as well.
+/// Removes the oldest documents of a series beyond its bounds. Only regular files with names of the
+/// series are touched; what another process removes meanwhile is gone as well.
 pub(super) fn prune(directory: impl AsFd) -> Result<(), Errno> {
     let mut documents = Vec::new();
     for name in names(directory.as_fd())? {
@@ -94,7 +117,11 @@ fn excess(mut documents: Vec<(String, u64)>) -> Vec<String> {
         *at == 0 || (*at < MOST && bytes <= MOST_BYTES)
     });
     let stay = stays.count();
-    documents.into_iter().skip(stay).map(|(name, _)| name).collect()
+    documents
+        .into_iter()
+        .skip(stay)
+        .map(|(name, _)| name)
+        .collect()
 }
 
 #[cfg(test)]
@@ -119,11 +146,15 @@ mod tests {
             &draft,
         ];
         assert_eq!(newest(&others), None);
-        assert_eq!(newest(&[&others[..], &[&ours, "000011-20270101T000000Z.json"]].concat()), Some(&*ours));
+        assert_eq!(
+            newest(&[&others[..], &[&ours, "000011-20270101T000000Z.json"]].concat()),
+            Some(&*ours)
+        );
     }
 
     proptest! {
-        /// The newest always stays, the rest is within both bounds, and nothing older than what goes stays.
+        /// The newest always stays, the rest is within both bounds, and nothing older than what
+        /// goes stays.
         #[test]
         fn what_stays_is_the_newest_within_bounds(sizes in prop::collection::vec(0_u64..(MOST_BYTES + 2), 0..130)) {
             let document = |(at, size): (usize, &u64)| (format!("{at:06}-a.json"), *size);

@@ -1,5 +1,5 @@
-//! What is known of the disks, the host and the rest of the stack, in plain words: what rows are filled with that nothing
-//! more urgent needs.
+//! What is known of the disks, the host and the rest of the stack, in plain words: what rows are
+//! filled with that nothing more urgent needs.
 
 use ratatui::text::Line;
 
@@ -22,23 +22,36 @@ const DISKS: usize = 4;
 const MOST: usize = 6;
 
 impl Dashboard<'_> {
-    /// What is known of the disks of the chosen target; nothing at first. Where there are panes, it is at the left.
+    /// What is known of the disks of the chosen target; nothing at first. Where there are panes, it
+    /// is at the left.
     pub fn disks(&self) -> DashboardPart {
         let form = |rows: usize| {
             let mut page = self.section("Disks", "");
-            page.text(of_disks(self.data, self.report, self.theme, self.room, rows));
+            page.text(of_disks(
+                self.data,
+                self.report,
+                self.theme,
+                self.room,
+                rows,
+            ));
             page.blocks
         };
         let known = of_disks(self.data, self.report, self.theme, self.room, 2 * MOST).len();
-        let all = [4, 8, 12].into_iter().filter(|rows| *rows <= known + 3 && known > 0 && self.has_no_side());
-        all.fold(DashboardPart::new(vec![Block::text(Vec::new())]), |part, rows| {
-            part.or(turn::FACTS, form(rows))
-        })
+        let all = [4, 8, 12]
+            .into_iter()
+            .filter(|rows| *rows <= known + 3 && known > 0 && self.has_no_side());
+        all.fold(
+            DashboardPart::new(vec![Block::text(Vec::new())]),
+            |part, rows| part.or(turn::FACTS, form(rows)),
+        )
     }
 
     /// Whether disks have no place beside the path or at the left.
     fn has_no_side(&self) -> bool {
-        let has_path = self.data.verdict().is_some_and(|verdict| !verdict.flush_path.is_empty());
+        let has_path = self
+            .data
+            .verdict()
+            .is_some_and(|verdict| !verdict.flush_path.is_empty());
         match self.layout {
             PageLayout::Panes => false,
             PageLayout::Pairs => !has_path,
@@ -48,8 +61,16 @@ impl Dashboard<'_> {
 }
 
 /// What is known of the disks of the chosen target, in at most so many rows.
-pub fn of_disks(data: &Data, report: &Report, theme: Theme, room: usize, rows: usize) -> Vec<Line<'static>> {
-    let of_each = disks(data, report).into_iter().flat_map(|disk| of(report, &disk, theme, room, MOST));
+pub fn of_disks(
+    data: &Data,
+    report: &Report,
+    theme: Theme,
+    room: usize,
+    rows: usize,
+) -> Vec<Line<'static>> {
+    let of_each = disks(data, report)
+        .into_iter()
+        .flat_map(|disk| of(report, &disk, theme, room, MOST));
     let lines: Vec<Line<'static>> = of_each.take(rows).collect();
     // A name alone tells nothing.
     if lines.len() < 2 { Vec::new() } else { lines }
@@ -57,19 +78,39 @@ pub fn of_disks(data: &Data, report: &Report, theme: Theme, room: usize, rows: u
 
 /// The disks of the chosen target: those of its path, or it itself.
 pub fn disks(data: &Data, report: &Report) -> Vec<Subject> {
-    let path = data.verdict().map(|verdict| verdict.flush_path.as_slice()).unwrap_or_default();
-    let ends = path.iter().filter(|hop| hop.kind.is_disk()).flat_map(|hop| &hop.subjects);
+    let path = data
+        .verdict()
+        .map(|verdict| verdict.flush_path.as_slice())
+        .unwrap_or_default();
+    let ends = path
+        .iter()
+        .filter(|hop| hop.kind.is_disk())
+        .flat_map(|hop| &hop.subjects);
     let mut disks: Vec<Subject> = ends.take(DISKS).cloned().collect();
     if disks.is_empty() {
-        let layers = data.focus.target.as_ref().and_then(|target| report.stack(target));
-        let layers = layers.into_iter().flat_map(|stack| &stack.layers).filter(|row| row.below.is_empty());
+        let layers = data
+            .focus
+            .target
+            .as_ref()
+            .and_then(|target| report.stack(target));
+        let layers = layers
+            .into_iter()
+            .flat_map(|stack| &stack.layers)
+            .filter(|row| row.below.is_empty());
         disks.extend(layers.take(DISKS).map(|row| row.subject.clone()));
     }
     disks
 }
 
-/// The known facts of a thing, the telling ones first, each in a row; the first row names the thing.
-pub fn of(report: &Report, subject: &Subject, theme: Theme, room: usize, most: usize) -> Vec<Line<'static>> {
+/// The known facts of a thing, the telling ones first, each in a row; the first row names the
+/// thing.
+pub fn of(
+    report: &Report,
+    subject: &Subject,
+    theme: Theme,
+    room: usize,
+    most: usize,
+) -> Vec<Line<'static>> {
     let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
     let is_host = subject.scope() == Scope::Host;
     let known = report.facts.rows_of(subject).filter_map(|row| {
@@ -77,20 +118,40 @@ pub fn of(report: &Report, subject: &Subject, theme: Theme, room: usize, most: u
         let value = row.reading.value()?;
         // What the next boot does has a subject of its own, and the header has the system's name.
         let is_told = !is_host || !ELSEWHERE.iter().any(|area| info.name.starts_with(area));
-        let label = if is_host { info.name.replace(['.', '_'], " ") } else { info.label() };
-        is_told.then(|| ((is_nothing(value), rank(info.group)), label, info.show(value)))
+        let label = if is_host {
+            info.name.replace(['.', '_'], " ")
+        } else {
+            info.label()
+        };
+        is_told.then(|| {
+            (
+                (is_nothing(value), rank(info.group)),
+                label,
+                info.show(value),
+            )
+        })
     });
     let mut known: Vec<((bool, u8), String, String)> = known.collect();
     known.sort_by_key(|(rank, ..)| *rank);
-    let name =
-        if subject.name().is_empty() { "host".to_owned() } else { text::fit_middle(subject.name(), room) };
+    let name = if subject.name().is_empty() {
+        "host".to_owned()
+    } else {
+        text::fit_middle(subject.name(), room)
+    };
     let head = Line::styled(name, theme.style(TextRole::Heading));
     let cells = |(_, label, value): ((bool, u8), String, String)| {
-        vec![(format!("  {}", text::pad(&label, LABEL)), dim), (value, plain)]
+        vec![
+            (format!("  {}", text::pad(&label, LABEL)), dim),
+            (value, plain),
+        ]
     };
     let rows: Vec<_> = known.into_iter().take(most).map(cells).collect();
     let rows = columns::lines(&rows, &[Column::keep(LABEL + 2), Column::keep(0)], room);
-    if rows.is_empty() { Vec::new() } else { [head].into_iter().chain(rows).collect() }
+    if rows.is_empty() {
+        Vec::new()
+    } else {
+        [head].into_iter().chain(rows).collect()
+    }
 }
 
 /// Areas of facts about the host that are told elsewhere.

@@ -1,5 +1,5 @@
-//! What to do first, what is kept, what may be done at a price, what is undecided, and advice that was withheld: each as a
-//! line that says how much there is, or as a list.
+//! What to do first, what is kept, what may be done at a price, what is undecided, and advice that
+//! was withheld: each as a line that says how much there is, or as a list.
 
 use ratatui::text::{Line, Span};
 
@@ -28,17 +28,21 @@ pub const HEAD: usize = 4;
 
 impl Dashboard<'_> {
     fn items<'s>(&self, section: Option<&'s Section>) -> Vec<Item<'s>> {
-        section.map(|section| self.view().all(section)).unwrap_or_default()
+        section
+            .map(|section| self.view().all(section))
+            .unwrap_or_default()
     }
 
-    /// What is to be changed and what was found, the worst first; with commands where there is room for them.
+    /// What is to be changed and what was found, the worst first; with commands where there is room
+    /// for them.
     pub fn do_first(&self) -> DashboardPart {
         let advised = &self.data.focus.advised;
         let mut todo = self.items(advised.change.as_ref());
         todo.retain(|item| item.level.is_some());
         // What only repeats the verdict says nothing where a step that mends it is at hand.
         let mends = todo.iter().any(|item| item.level == Some(Level::Critical));
-        let is_of_verdict = |item: &Item<'_>| item.about.rules.iter().any(|rule| is_of_verdict(rule));
+        let is_of_verdict =
+            |item: &Item<'_>| item.about.rules.iter().any(|rule| is_of_verdict(rule));
         let found = self.items(advised.found.as_ref()).into_iter();
         let found = found.filter(|item| item.is_amiss() && !(mends && is_of_verdict(item)));
         todo.extend(found.map(Item::mended));
@@ -51,13 +55,19 @@ impl Dashboard<'_> {
         let form = |commands: usize| {
             let mut page = page.clone();
             self.list(&mut page, &todo, MOST);
-            let blocks = page.blocks.iter_mut().filter(|block| block.key.is_some()).zip(&todo);
+            let blocks = page
+                .blocks
+                .iter_mut()
+                .filter(|block| block.key.is_some())
+                .zip(&todo);
             for (block, item) in blocks.take(commands) {
                 block.lines.extend(self.beneath(item));
             }
             page.blocks
         };
-        DashboardPart::new(form(0)).or(turn::COMMAND, form(1)).or(turn::COMMANDS, form(MOST))
+        DashboardPart::new(form(0))
+            .or(turn::COMMAND, form(1))
+            .or(turn::COMMANDS, form(MOST))
     }
 
     /// At most so many items, which open the advice about them, and how many more there are.
@@ -69,8 +79,8 @@ impl Dashboard<'_> {
         rest(page, self.theme, items.len(), most);
     }
 
-    /// The command of a thing and its rule; nothing where it has no command. A command is shown whole or not at all: Enter
-    /// shows those that are longer, or several.
+    /// The command of a thing and its rule; nothing where it has no command. A command is shown
+    /// whole or not at all: Enter shows those that are longer, or several.
     fn beneath(&self, item: &Item<'_>) -> Option<Line<'static>> {
         let dim = self.theme.style(TextRole::Dim);
         let room = self.room.saturating_sub(INDENT);
@@ -79,12 +89,25 @@ impl Dashboard<'_> {
             [one] if !one.as_ref().contains('\n') && text::width(one.as_ref()) <= room => {
                 Span::styled(one.to_string(), self.theme.style(TextRole::Code))
             }
-            all => Span::styled(format!("enter shows {}", words::count(all.len(), "command")), dim),
+            all => Span::styled(
+                format!("enter shows {}", words::count(all.len(), "command")),
+                dim,
+            ),
         };
         let rules = item.about.rules.join(", ");
-        let gap = room.saturating_sub(left.width()).saturating_sub(text::width(&rules));
-        let rules = if gap > 1 { format!("{}{rules}", text::blank(gap)) } else { String::new() };
-        Some(Line::from(vec![Span::raw(text::blank(INDENT)), left, Span::styled(rules, dim)]))
+        let gap = room
+            .saturating_sub(left.width())
+            .saturating_sub(text::width(&rules));
+        let rules = if gap > 1 {
+            format!("{}{rules}", text::blank(gap))
+        } else {
+            String::new()
+        };
+        Some(Line::from(vec![
+            Span::raw(text::blank(INDENT)),
+            left,
+            Span::styled(rules, dim),
+        ]))
     }
 
     /// What to use for each setting, now and recommended.
@@ -93,7 +116,10 @@ impl Dashboard<'_> {
         let Some(target) = self.report.targets.get(self.data.focus.at) else {
             return DashboardPart::default();
         };
-        let (plain, dim) = (self.theme.style(TextRole::Plain), self.theme.style(TextRole::Dim));
+        let (plain, dim) = (
+            self.theme.style(TextRole::Plain),
+            self.theme.style(TextRole::Dim),
+        );
         let row = |row: AnswerRow| {
             let style = match row.action {
                 AnswerAction::Keep => self.theme.tone(Tone::Good),
@@ -107,13 +133,26 @@ impl Dashboard<'_> {
                 _ => row.recommended,
             };
             let recommended = format!("{} {says}", row.action.mark());
-            vec![(row.label.to_owned(), plain), (row.now, plain), (recommended, style)]
+            vec![
+                (row.label.to_owned(), plain),
+                (row.now, plain),
+                (recommended, style),
+            ]
         };
-        let head = ["", "now", "recommended"].map(|word| (word.to_owned(), dim)).to_vec();
-        let rows: Vec<Vec<StyledText>> =
-            [head].into_iter().chain(answers::rows(target).into_iter().map(row)).collect();
+        let head = ["", "now", "recommended"]
+            .map(|word| (word.to_owned(), dim))
+            .to_vec();
+        let rows: Vec<Vec<StyledText>> = [head]
+            .into_iter()
+            .chain(answers::rows(target).into_iter().map(row))
+            .collect();
         let mut page = self.section("Answers", "");
-        page.text(columns::wrapped(&rows, &SHAPE, self.room).into_iter().flatten().collect());
+        page.text(
+            columns::wrapped(&rows, &SHAPE, self.room)
+                .into_iter()
+                .flatten()
+                .collect(),
+        );
         DashboardPart::new(page.blocks)
     }
 
@@ -121,39 +160,71 @@ impl Dashboard<'_> {
     pub fn options(&self) -> DashboardPart {
         let items = self.items(self.data.focus.advised.options.as_ref());
         let short: Vec<String> = items.iter().map(|item| item.brief.clone()).collect();
-        self.summed_up("Options", "allowed, at a price; no part of the plan", &short, &items)
+        self.summed_up(
+            "Options",
+            "allowed, at a price; no part of the plan",
+            &short,
+            &items,
+        )
     }
 
     /// Rules that need a fact; how many of them are critical is said in any case.
     pub fn undecided(&self) -> DashboardPart {
-        let findings = self.data.focus.undecided.iter().filter_map(|at| self.report.findings.get(*at));
+        let findings = self
+            .data
+            .focus
+            .undecided
+            .iter()
+            .filter_map(|at| self.report.findings.get(*at));
         let levels: Vec<Level> = findings.map(|finding| finding.level).collect();
-        let critical = match levels.iter().filter(|level| **level == Level::Critical).count() {
+        let critical = match levels
+            .iter()
+            .filter(|level| **level == Level::Critical)
+            .count()
+        {
             0 => String::new(),
             count => format!(", {count} critical"),
         };
         let rules = words::count(levels.len(), "rule");
         let short = (!levels.is_empty()).then(|| format!("{rules} need a fact{critical}"));
         let items = self.items(self.data.focus.advised.undecided.as_ref());
-        self.summed_up("Undecided", &format!("{rules}{critical}"), short.as_slice(), &items)
+        self.summed_up(
+            "Undecided",
+            &format!("{rules}{critical}"),
+            short.as_slice(),
+            &items,
+        )
     }
 
     /// Advice that was taken out, with the reason: it is never folded.
     pub fn withheld(&self) -> DashboardPart {
-        let here = self.report.withheld.iter().filter(|one| self.data.focus.concerns(&one.subject));
-        let lines: Vec<Line<'static>> =
-            here.flat_map(|one| self.labelled("Withheld", &words::withheld(one))).collect();
+        let here = self
+            .report
+            .withheld
+            .iter()
+            .filter(|one| self.data.focus.concerns(&one.subject));
+        let lines: Vec<Line<'static>> = here
+            .flat_map(|one| self.labelled("Withheld", &words::withheld(one)))
+            .collect();
         DashboardPart::new(vec![Block::text(lines)])
     }
 
     /// Things in a line, with how many more there are; or as a list beneath a heading.
-    fn summed_up(&self, label: &str, aside: &str, short: &[String], items: &[Item<'_>]) -> DashboardPart {
+    fn summed_up(
+        &self,
+        label: &str,
+        aside: &str,
+        short: &[String],
+        items: &[Item<'_>],
+    ) -> DashboardPart {
         if short.is_empty() {
             return DashboardPart::default();
         }
         let says = in_a_line(short, self.room.saturating_sub(super::LABEL + 1));
         let line = self.labelled(label, &says);
-        let Some(first) = items.first() else { return super::airy(Block::text(line)) };
+        let Some(first) = items.first() else {
+            return super::airy(Block::text(line));
+        };
         let open = Enter::Open(ScreenId::Advice, first.key.clone());
         let form = |most: usize| {
             let mut page = self.section(label, aside);
@@ -161,7 +232,8 @@ impl Dashboard<'_> {
             page.blocks
         };
         let line = super::airy(Block::item(label.to_lowercase(), open, line));
-        FEW.into_iter().fold(line, |part, most| part.or(turn::LISTS, form(most)))
+        FEW.into_iter()
+            .fold(line, |part, most| part.or(turn::LISTS, form(most)))
     }
 }
 
@@ -170,8 +242,16 @@ fn in_a_line(all: &[String], room: usize) -> String {
     let line = |count: usize| {
         let more = all.len().saturating_sub(count);
         let more = (more > 0).then(|| format!("{more} more"));
-        all.iter().take(count).cloned().chain(more).collect::<Vec<_>>().join(" · ")
+        all.iter()
+            .take(count)
+            .cloned()
+            .chain(more)
+            .collect::<Vec<_>>()
+            .join(" · ")
     };
-    let fits = (1..=all.len()).rev().map(line).find(|line| text::width(line) <= room);
+    let fits = (1..=all.len())
+        .rev()
+        .map(line)
+        .find(|line| text::width(line) <= room);
     fits.unwrap_or_else(|| line(1))
 }

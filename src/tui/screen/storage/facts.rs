@@ -1,5 +1,5 @@
-//! The facts of one layer, and what the verdict rests on of it: in groups, or as a list of what was looked for; each
-//! unfolds.
+//! The facts of one layer, and what the verdict rests on of it: in groups, or as a list of what was
+//! looked for; each unfolds.
 
 use ratatui::text::{Line, Span};
 
@@ -31,12 +31,21 @@ pub struct LayerDetails<'a> {
 }
 
 impl<'a> LayerDetails<'a> {
-    /// What is known of it; of the target also the verdict, and evidence about what is not shown here.
+    /// What is known of it; of the target also the verdict, and evidence about what is not shown
+    /// here.
     pub fn new(data: &'a Data, report: &'a Report, subject: &'a Subject, is_top: bool) -> Self {
-        let mut known: Vec<FactLine<'a>> =
-            report.facts.rows_of(subject).map(|row| fact(subject, row.fact, row.reading)).collect();
+        let mut known: Vec<FactLine<'a>> = report
+            .facts
+            .rows_of(subject)
+            .map(|row| fact(subject, row.fact, row.reading))
+            .collect();
         // What nobody asked for has no row, and may still be what is missing.
-        for (need, _) in data.focus.needs.iter().filter(|(need, _)| need.subject == *subject) {
+        for (need, _) in data
+            .focus
+            .needs
+            .iter()
+            .filter(|(need, _)| need.subject == *subject)
+        {
             if !known.iter().any(|fact| fact.name == need.fact) {
                 known.push(FactLine {
                     name: &need.fact,
@@ -44,10 +53,15 @@ impl<'a> LayerDetails<'a> {
                 });
             }
         }
-        let concerned = |of: &Subject| of.scope() == Scope::Host || data.focus.concerned.contains(of);
-        let about = |piece: &&Evidence| piece.subject == *subject || is_top && !concerned(&piece.subject);
+        let concerned =
+            |of: &Subject| of.scope() == Scope::Host || data.focus.concerned.contains(of);
+        let about =
+            |piece: &&Evidence| piece.subject == *subject || is_top && !concerned(&piece.subject);
         let mut evidence: Vec<&Evidence> = Vec::new();
-        let paths = data.verdict().into_iter().flat_map(|verdict| &verdict.paths);
+        let paths = data
+            .verdict()
+            .into_iter()
+            .flat_map(|verdict| &verdict.paths);
         for piece in paths.flat_map(|path| &path.evidence).filter(about) {
             if !evidence.contains(&piece) {
                 evidence.push(piece);
@@ -56,10 +70,23 @@ impl<'a> LayerDetails<'a> {
         let verdict = data.verdict().filter(|_| is_top);
         let verdict = verdict.map(|verdict| {
             let more = [&verdict.second_fault, &verdict.host_loss].map(String::as_str);
-            let says = std::iter::once(verdict.sentence.as_str()).chain(more).filter(|says| !says.is_empty());
-            format!("{}: {}", heading(verdict), says.collect::<Vec<_>>().join(" "))
+            let says = std::iter::once(verdict.sentence.as_str())
+                .chain(more)
+                .filter(|says| !says.is_empty());
+            format!(
+                "{}: {}",
+                heading(verdict),
+                says.collect::<Vec<_>>().join(" ")
+            )
         });
-        Self { subject, known, evidence, verdict, data, report }
+        Self {
+            subject,
+            known,
+            evidence,
+            verdict,
+            data,
+            report,
+        }
     }
 
     /// How many of them are unknown and could be known.
@@ -74,26 +101,42 @@ impl<'a> LayerDetails<'a> {
         layer: &'s str,
     ) -> impl Iterator<Item = &'s FactLine<'a>> {
         self.known.iter().filter(move |fact| {
-            (!state.only_unknown || fact.is_gap()) && state.passes(&format!("{layer} {}", fact.text()))
+            (!state.only_unknown || fact.is_gap())
+                && state.passes(&format!("{layer} {}", fact.text()))
         })
     }
 
     /// Names of the facts that are looked for.
-    pub fn found<'s>(&'s self, state: &'s PageState, layer: &'s str) -> impl Iterator<Item = &'s str> {
+    pub fn found<'s>(
+        &'s self,
+        state: &'s PageState,
+        layer: &'s str,
+    ) -> impl Iterator<Item = &'s str> {
         let evidence = self.evidence(state, layer).map(|piece| piece.says.as_str());
-        self.looked_for(state, layer).map(|fact| fact.name).chain(evidence)
+        self.looked_for(state, layer)
+            .map(|fact| fact.name)
+            .chain(evidence)
     }
 
-    fn evidence<'s>(&'s self, state: &'s PageState, layer: &'s str) -> impl Iterator<Item = &'s Evidence> {
+    fn evidence<'s>(
+        &'s self,
+        state: &'s PageState,
+        layer: &'s str,
+    ) -> impl Iterator<Item = &'s Evidence> {
         let wanted = move |piece: &&Evidence| {
-            let said = format!("{layer} {} {} {}", piece.layer.word(), piece.says, piece.source);
+            let said = format!(
+                "{layer} {} {} {}",
+                piece.layer.word(),
+                piece.says,
+                piece.source
+            );
             !state.only_unknown && state.passes(&said)
         };
         self.evidence.iter().copied().filter(wanted)
     }
 
-    /// The verdict, the evidence, then the facts, as the user wants to see them: `state` says what is looked for, `place`
-    /// what is unfolded.
+    /// The verdict, the evidence, then the facts, as the user wants to see them: `state` says what
+    /// is looked for, `place` what is unfolded.
     pub fn blocks(
         &self,
         layer: &StackNode<'_>,
@@ -105,13 +148,19 @@ impl<'a> LayerDetails<'a> {
         let said = layer.said();
         let mut blocks = Vec::new();
         let mut details = Details::new(theme, room);
-        if let Some(verdict) =
-            self.verdict.as_ref().filter(|verdict| !state.only_unknown && state.passes(verdict))
+        if let Some(verdict) = self
+            .verdict
+            .as_ref()
+            .filter(|verdict| !state.only_unknown && state.passes(verdict))
         {
             details.paragraph(verdict);
         }
         for piece in self.evidence(state, &said) {
-            let source = if piece.source.is_empty() { String::new() } else { format!(" ({})", piece.source) };
+            let source = if piece.source.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", piece.source)
+            };
             let says = format!("{}: {}{source}", piece.standing.word(), piece.says);
             details.field(piece.layer.word(), &says);
         }
@@ -133,10 +182,15 @@ impl<'a> LayerDetails<'a> {
         let decides = groups::deciding(self.data, self.report, self.subject);
         let mut blocks = Vec::new();
         // Where there is nothing but what is folded, nothing is.
-        let folds = facts.iter().any(|fact| !DisplayGroup::of(fact.name, &decides).is_folded());
+        let folds = facts
+            .iter()
+            .any(|fact| !DisplayGroup::of(fact.name, &decides).is_folded());
         for group in DisplayGroup::ALL {
-            let of_group: Vec<&FactLine<'_>> =
-                facts.iter().copied().filter(|fact| DisplayGroup::of(fact.name, &decides) == group).collect();
+            let of_group: Vec<&FactLine<'_>> = facts
+                .iter()
+                .copied()
+                .filter(|fact| DisplayGroup::of(fact.name, &decides) == group)
+                .collect();
             if of_group.is_empty() {
                 continue;
             }
@@ -146,7 +200,10 @@ impl<'a> LayerDetails<'a> {
             let is_open = !is_folded || place.is_unfolded(&key);
             if is_folded {
                 let says = format!("   {}", told::count(of_group.len(), "fact"));
-                let line = Line::from(vec![heading, Span::styled(says, theme.style(TextRole::Dim))]);
+                let line = Line::from(vec![
+                    heading,
+                    Span::styled(says, theme.style(TextRole::Dim)),
+                ]);
                 blocks.push(Block::item(key, Enter::Unfold, vec![line]));
             } else {
                 blocks.push(Block::text(vec![Line::default(), Line::from(heading)]));
@@ -177,14 +234,28 @@ impl<'a> LayerDetails<'a> {
             block.fact = Some((self.subject.clone(), fact.name.to_owned()));
             block
         };
-        columns::wrapped(&rows, &groups::SHAPE, room).into_iter().zip(facts).map(block).collect()
+        columns::wrapped(&rows, &groups::SHAPE, room)
+            .into_iter()
+            .zip(facts)
+            .map(block)
+            .collect()
     }
 }
 
-fn fact<'a>(subject: &Subject, name: &'a str, reading: &Reading<crate::facts::Value>) -> FactLine<'a> {
+fn fact<'a>(
+    subject: &Subject,
+    name: &'a str,
+    reading: &Reading<crate::facts::Value>,
+) -> FactLine<'a> {
     let said = match reading {
-        Reading::Known { value, source } => FactState::Known(catalog::show(name, value), source.to_string()),
-        Reading::Unknown { why, detail, remedy } => {
+        Reading::Known { value, source } => {
+            FactState::Known(catalog::show(name, value), source.to_string())
+        }
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => {
             let need = Need {
                 subject: subject.clone(),
                 fact: name.to_owned(),

@@ -1,7 +1,8 @@
-//! One layer of the tree: its name behind its branch, what it is, what matters of its cache, whether it is the weakest, and
-//! how many of its facts are unknown.
+//! One layer of the tree: its name behind its branch, what it is, what matters of its cache,
+//! whether it is the weakest, and how many of its facts are unknown.
 //!
-//! In one line where all of them fit so, else what it is goes on in further lines: nothing of it is cut.
+//! In one line where all of them fit so, else what it is goes on in further lines: nothing of it is
+//! cut.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +27,10 @@ pub struct StackNode<'a> {
 }
 
 pub fn of_stack(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
-    let depths: Vec<usize> = rows.iter().map(|row| usize::try_from(row.depth).unwrap_or_default()).collect();
+    let depths: Vec<usize> = rows
+        .iter()
+        .map(|row| usize::try_from(row.depth).unwrap_or_default())
+        .collect();
     let branches = tree::branches(&depths);
     rows.iter()
         .zip(branches)
@@ -35,14 +39,21 @@ pub fn of_stack(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
         .collect()
 }
 
-/// On what a layer stands that is not drawn beneath it: it is drawn beneath the first that stands on it.
+/// On what a layer stands that is not drawn beneath it: it is drawn beneath the first that stands
+/// on it.
 fn elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
-    let Some(row) = rows.get(at) else { return Vec::new() };
+    let Some(row) = rows.get(at) else {
+        return Vec::new();
+    };
     let after = rows.get(at.saturating_add(1)..).unwrap_or_default();
     let beneath = after.iter().take_while(|below| below.depth > row.depth);
     let drawn: BTreeSet<&Subject> = beneath.map(|below| &below.subject).collect();
     let shown = |base: &Subject| rows.iter().any(|row| row.subject == *base);
-    row.below.iter().filter(|base| !drawn.contains(base) && shown(base)).map(Subject::name).collect()
+    row.below
+        .iter()
+        .filter(|base| !drawn.contains(base) && shown(base))
+        .map(Subject::name)
+        .collect()
 }
 
 impl<'a> StackNode<'a> {
@@ -51,7 +62,13 @@ impl<'a> StackNode<'a> {
         if !elsewhere.is_empty() {
             says = format!("{says} → {}", elsewhere.join(", "));
         }
-        Self { subject: &row.subject, branch, says, cache: &row.cache, weakest: row.weakest }
+        Self {
+            subject: &row.subject,
+            branch,
+            says,
+            cache: &row.cache,
+            weakest: row.weakest,
+        }
     }
 
     /// Something that is no layer of the stack.
@@ -61,8 +78,17 @@ impl<'a> StackNode<'a> {
             Scope::Cluster => "the server",
             _ => "",
         };
-        let branch = Branch { first: String::new(), under: String::new() };
-        Self { subject, branch, says: says.to_owned(), cache: "", weakest: false }
+        let branch = Branch {
+            first: String::new(),
+            under: String::new(),
+        };
+        Self {
+            subject,
+            branch,
+            says: says.to_owned(),
+            cache: "",
+            weakest: false,
+        }
     }
 
     pub fn key(&self) -> String {
@@ -71,28 +97,51 @@ impl<'a> StackNode<'a> {
 
     /// All that is said of it in the tree, to look for something in.
     pub fn said(&self) -> String {
-        format!("{} {} {} {}", self.subject, self.says, self.cache, self.mark())
+        format!(
+            "{} {} {} {}",
+            self.subject,
+            self.says,
+            self.cache,
+            self.mark()
+        )
     }
 
     /// The heading over its facts.
     pub fn title(&self) -> String {
         let name = told::subject(self.subject);
-        if self.weakest { format!("{name} {}", self.mark()) } else { name }
+        if self.weakest {
+            format!("{name} {}", self.mark())
+        } else {
+            name
+        }
     }
 
     /// What stands beneath that heading.
     pub fn about(&self) -> [&str; 2] {
-        let is_layer = !matches!(self.subject.scope(), Scope::Host | Scope::Boot | Scope::Cluster);
+        let is_layer = !matches!(
+            self.subject.scope(),
+            Scope::Host | Scope::Boot | Scope::Cluster
+        );
         [if is_layer { &self.says } else { "" }, self.cache]
     }
 
     /// The same without its branch, for a list of what was found.
     pub fn flat(self) -> Self {
-        Self { branch: Branch { first: String::new(), under: String::new() }, ..self }
+        Self {
+            branch: Branch {
+                first: String::new(),
+                under: String::new(),
+            },
+            ..self
+        }
     }
 
     fn name(&self) -> &str {
-        if self.subject.scope() == Scope::Host { "host" } else { self.subject.name() }
+        if self.subject.scope() == Scope::Host {
+            "host"
+        } else {
+            self.subject.name()
+        }
     }
 
     fn mark(&self) -> &'static str {
@@ -109,22 +158,45 @@ pub fn lines(
 ) -> Vec<Vec<Line<'static>>> {
     let gaps: Vec<String> = gaps
         .iter()
-        .map(|count| if *count > 0 { format!("{count} unknown") } else { String::new() })
+        .map(|count| {
+            if *count > 0 {
+                format!("{count} unknown")
+            } else {
+                String::new()
+            }
+        })
         .collect();
-    let whole: Vec<Vec<StyledText>> =
-        layers.iter().zip(&gaps).map(|(layer, gaps)| cells(layer, gaps, theme)).collect();
+    let whole: Vec<Vec<StyledText>> = layers
+        .iter()
+        .zip(&gaps)
+        .map(|(layer, gaps)| cells(layer, gaps, theme))
+        .collect();
     let shape = [Column::keep(0); 5];
     let widths = columns::natural(&whole, shape.len());
     if columns::total(&widths) <= room {
-        return columns::lines(&whole, &shape, room).into_iter().map(|line| vec![line]).collect();
+        return columns::lines(&whole, &shape, room)
+            .into_iter()
+            .map(|line| vec![line])
+            .collect();
     }
-    let names = widths.first().copied().unwrap_or_default().min(room.saturating_mul(2) / 5);
-    layers.iter().zip(&gaps).map(|(layer, gaps)| broken(layer, gaps, theme, names, room)).collect()
+    let names = widths
+        .first()
+        .copied()
+        .unwrap_or_default()
+        .min(room.saturating_mul(2) / 5);
+    layers
+        .iter()
+        .zip(&gaps)
+        .map(|(layer, gaps)| broken(layer, gaps, theme, names, room))
+        .collect()
 }
 
 fn cells(layer: &StackNode<'_>, gaps: &str, theme: Theme) -> Vec<StyledText> {
     vec![
-        (format!("{}{}", layer.branch.first, layer.name()), theme.style(TextRole::Plain)),
+        (
+            format!("{}{}", layer.branch.first, layer.name()),
+            theme.style(TextRole::Plain),
+        ),
         (layer.says.clone(), theme.style(TextRole::Plain)),
         (layer.cache.to_owned(), theme.style(TextRole::Dim)),
         (layer.mark().to_owned(), theme.style(TextRole::Bad)),
@@ -132,29 +204,48 @@ fn cells(layer: &StackNode<'_>, gaps: &str, theme: Theme) -> Vec<StyledText> {
     ]
 }
 
-/// One layer in several lines: what it is and its cache beside the name, the marks behind what has room for them.
-fn broken(layer: &StackNode<'_>, gaps: &str, theme: Theme, names: usize, room: usize) -> Vec<Line<'static>> {
+/// One layer in several lines: what it is and its cache beside the name, the marks behind what has
+/// room for them.
+fn broken(
+    layer: &StackNode<'_>,
+    gaps: &str,
+    theme: Theme,
+    names: usize,
+    room: usize,
+) -> Vec<Line<'static>> {
     let beside = room.saturating_sub(names).saturating_sub(2);
     let rows = |said: &str, role: TextRole| -> Vec<Vec<(String, Style)>> {
-        let rows = text::wrap(said, beside).into_iter().filter(|row| !row.is_empty());
+        let rows = text::wrap(said, beside)
+            .into_iter()
+            .filter(|row| !row.is_empty());
         rows.map(|row| vec![(row, theme.style(role))]).collect()
     };
     let mut right = rows(&layer.says, TextRole::Plain);
     right.extend(rows(layer.cache, TextRole::Dim));
     for (mark, role) in [(layer.mark(), TextRole::Bad), (gaps, TextRole::Doubt)] {
-        let taken =
-            |row: &[(String, Style)]| row.iter().map(|(said, _)| text::width(said).saturating_add(2)).sum();
+        let taken = |row: &[(String, Style)]| {
+            row.iter()
+                .map(|(said, _)| text::width(said).saturating_add(2))
+                .sum()
+        };
         let piece = (mark.to_owned(), theme.style(role));
         match right.last_mut() {
             _ if mark.is_empty() => {}
-            Some(last) if usize::saturating_add(taken(last), text::width(mark)) <= beside => last.push(piece),
+            Some(last) if usize::saturating_add(taken(last), text::width(mark)) <= beside => {
+                last.push(piece);
+            }
             _ => right.push(vec![piece]),
         }
     }
     let first = text::width(&layer.branch.first);
     let name = text::fit_middle(layer.name(), names.saturating_sub(first));
-    let left =
-        |i: usize| if i == 0 { format!("{}{name}", layer.branch.first) } else { layer.branch.under.clone() };
+    let left = |i: usize| {
+        if i == 0 {
+            format!("{}{name}", layer.branch.first)
+        } else {
+            layer.branch.under.clone()
+        }
+    };
     let line = |i: usize| {
         let mut spans = vec![Span::raw(text::pad(&left(i), names))];
         for (said, style) in right.get(i).into_iter().flatten() {

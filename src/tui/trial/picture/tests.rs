@@ -10,7 +10,10 @@ use crate::tui::sample::{RICH, styled, text as shown};
 
 /// Commits per second of an XFS that may still be the best.
 const CLOSE: f64 = 4_120.0;
-const ASCII: Theme = Theme { colour: false, ascii: true };
+const ASCII: Theme = Theme {
+    colour: false,
+    ascii: true,
+};
 
 /// Five file systems at three numbers of clients after so many blocks, with this rate of XFS.
 fn running(blocks: usize, xfs: f64) -> TrialRecord {
@@ -22,14 +25,20 @@ fn running(blocks: usize, xfs: f64) -> TrialRecord {
         (Contender::BtrfsNocow, 3_950.0, Some(2_000)),
     ];
     let mut record = record(&candidates, blocks);
-    let usual = |clients| TrialLoad { clients, shape: CommitShape::Usual };
+    let usual = |clients| TrialLoad {
+        clients,
+        shape: CommitShape::Usual,
+    };
     record.loads = [1, 8, 32].map(usual).to_vec();
     for (nth, block) in record.blocks.iter_mut().enumerate() {
         for cell in &mut block.cells {
             // With 8 clients XFS is ahead, with 32 it is unsteady.
             let unsteady = 1.0 + 0.05 * ((nth * 5) % 3) as f64;
-            let of_xfs =
-                if cell.runner == crate::trial::Runner::Candidate(2) { [1.2, unsteady] } else { [1.0, 1.0] };
+            let of_xfs = if cell.runner == crate::trial::Runner::Candidate(2) {
+                [1.2, unsteady]
+            } else {
+                [1.0, 1.0]
+            };
             for (faster, factor) in [3.0, 5.0].into_iter().zip(of_xfs) {
                 let mut more = cell.samples[0];
                 more.seconds /= faster * factor;
@@ -59,15 +68,29 @@ fn a_trial_at_every_usual_size() {
     }
     insta::assert_snapshot!(
         "trial_begins_80x24",
-        shown(&picture(&TrialBoard::of(&running(0, CLOSE)), (80, 24), RICH))
+        shown(&picture(
+            &TrialBoard::of(&running(0, CLOSE)),
+            (80, 24),
+            RICH
+        ))
     );
-    insta::assert_snapshot!("trial_ascii_80x24", shown(&picture(&board, (80, 24), ASCII)));
+    insta::assert_snapshot!(
+        "trial_ascii_80x24",
+        shown(&picture(&board, (80, 24), ASCII))
+    );
 }
 
 #[test]
 fn ascii_terminals_get_ascii_and_colours_only_repeat() {
     let board = TrialBoard::of(&running(15, CLOSE));
-    let plain = picture(&board, (100, 30), Theme { colour: false, ascii: false });
+    let plain = picture(
+        &board,
+        (100, 30),
+        Theme {
+            colour: false,
+            ascii: false,
+        },
+    );
     let drawn = shown(&picture(&board, (100, 30), ASCII));
     assert!(drawn.is_ascii() && !drawn.contains('?'), "{drawn}");
     let mut rich = picture(&board, (100, 30), RICH);
@@ -79,10 +102,25 @@ fn ascii_terminals_get_ascii_and_colours_only_repeat() {
 
 #[test]
 fn intervals_tighten_and_every_load_says_how_many_may_be_best() {
-    let open = shown(&picture(&TrialBoard::of(&running(0, CLOSE)), (80, 24), RICH));
-    assert_eq!(open.matches("first look after 10 blocks").count(), 3, "{open}");
-    let some = shown(&picture(&TrialBoard::of(&running(15, 4_900.0)), (80, 24), RICH));
-    assert!(some.contains("xfs is the fastest") && !some.contains("5 of 5"), "{some}");
+    let open = shown(&picture(
+        &TrialBoard::of(&running(0, CLOSE)),
+        (80, 24),
+        RICH,
+    ));
+    assert_eq!(
+        open.matches("first look after 10 blocks").count(),
+        3,
+        "{open}"
+    );
+    let some = shown(&picture(
+        &TrialBoard::of(&running(15, 4_900.0)),
+        (80, 24),
+        RICH,
+    ));
+    assert!(
+        some.contains("xfs is the fastest") && !some.contains("5 of 5"),
+        "{some}"
+    );
     let width = |blocks| {
         let board = TrialBoard::of(&running(blocks, CLOSE));
         let found = board.loads[0].rows[2].place.interval().unwrap();
@@ -100,7 +138,10 @@ fn a_trial_without_a_result_says_why() {
         }
     }
     let drawn = shown(&picture(&TrialBoard::of(&record), (80, 24), RICH));
-    assert!(drawn.contains("the first candidate failed: cannot mount"), "{drawn}");
+    assert!(
+        drawn.contains("the first candidate failed: cannot mount"),
+        "{drawn}"
+    );
 }
 
 #[test]

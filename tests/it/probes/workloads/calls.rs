@@ -30,21 +30,38 @@ impl Call {
         if !line.contains(".walwise-probe-") || line.contains(" = -1 ") {
             return None;
         }
-        // The name is in the last argument that has one for what is opened or renamed, in the descriptor otherwise.
+        // The name is in the last argument that has one for what is opened or renamed, in the
+        // descriptor otherwise.
         let at = match name {
-            "openat" | "renameat" | "renameat2" | "unlinkat" => rest.rfind("\"walwise-").map(|at| at + 1),
-            _ => rest.find("/walwise-").filter(|at| rest[..*at].contains(".walwise-probe-")).map(|at| at + 1),
+            "openat" | "renameat" | "renameat2" | "unlinkat" => {
+                rest.rfind("\"walwise-").map(|at| at + 1)
+            }
+            _ => rest
+                .find("/walwise-")
+                .filter(|at| rest[..*at].contains(".walwise-probe-"))
+                .map(|at| at + 1),
         };
         let file = at.map_or("", |at| &rest[at + "walwise-".len()..]);
         let file = file.split(['"', '>', '<']).next().unwrap_or_default();
-        Some(Self { name: name.to_owned(), file: file.to_owned(), line: line.to_owned() })
+        Some(Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            line: line.to_owned(),
+        })
     }
 
     /// In a few words: `pwrite64 512 redo`, `fsync directory`.
     fn says(&self) -> String {
-        let file = if self.file.is_empty() { "directory" } else { &self.file };
+        let file = if self.file.is_empty() {
+            "directory"
+        } else {
+            &self.file
+        };
         match self.name.as_str() {
-            "pwrite64" => format!("pwrite64 {} {file}", self.line.rsplit(" = ").next().unwrap()),
+            "pwrite64" => format!(
+                "pwrite64 {} {file}",
+                self.line.rsplit(" = ").next().unwrap()
+            ),
             name => format!("{name} {file}"),
         }
     }
@@ -74,7 +91,10 @@ fn traced_in(directory: &Path, workload: Workload) -> Vec<Vec<Call>> {
     let mut threads = Vec::new();
     for name in names(traces.path()) {
         let text = fs::read(traces.path().join(name)).unwrap();
-        let calls: Vec<Call> = String::from_utf8_lossy(&text).lines().filter_map(Call::parse).collect();
+        let calls: Vec<Call> = String::from_utf8_lossy(&text)
+            .lines()
+            .filter_map(Call::parse)
+            .collect();
         if !calls.is_empty() {
             threads.push(calls);
         }
@@ -84,9 +104,14 @@ fn traced_in(directory: &Path, workload: Workload) -> Vec<Vec<Call>> {
 
 #[test]
 fn child() {
-    let Some(directory) = std::env::var_os(DIRECTORY) else { return };
+    let Some(directory) = std::env::var_os(DIRECTORY) else {
+        return;
+    };
     let name = std::env::var(WORKLOAD).unwrap();
-    let workload = Workload::ALL.into_iter().find(|workload| workload.name() == name).unwrap();
+    let workload = Workload::ALL
+        .into_iter()
+        .find(|workload| workload.name() == name)
+        .unwrap();
     one_round(&only(Path::new(&directory), workload)).unwrap();
 }
 
@@ -96,13 +121,19 @@ fn says(calls: &[Call]) -> Vec<String> {
 
 /// The thread that made the first call of this kind.
 fn thread_with<'c>(threads: &'c [Vec<Call>], first: &str) -> &'c [Call] {
-    threads.iter().find(|calls| calls.iter().any(|call| call.says() == first)).unwrap()
+    threads
+        .iter()
+        .find(|calls| calls.iter().any(|call| call.says() == first))
+        .unwrap()
 }
 
 /// The calls on the file that checks for room, once, on a file system that is not in memory.
 pub fn asks_for_room(directory: &Path) -> Vec<String> {
     let threads = traced_in(directory, Workload::Floor);
-    says(thread_with(&threads, "openat room")).into_iter().filter(|said| said.ends_with(" room")).collect()
+    says(thread_with(&threads, "openat room"))
+        .into_iter()
+        .filter(|said| said.ends_with(" room"))
+        .collect()
 }
 
 /// How often each thing was done.
@@ -120,18 +151,24 @@ fn a_small_file_is_made_durable_in_five_calls() {
     let threads = traced(Workload::Files);
     let mut files = 0;
     // The workers do nothing else; the thread that started them removes.
-    for calls in threads.iter().filter(|calls| calls[0].file.contains(".new")) {
+    for calls in threads
+        .iter()
+        .filter(|calls| calls[0].file.contains(".new"))
+    {
         for five in calls.chunks(5) {
             let name = five[0].file.strip_suffix(".new").unwrap();
             let expected = [
                 format!("openat {name}.new"),
                 format!("pwrite64 4096 {name}.new"),
                 format!("fsync {name}.new"),
-                five.get(3).map_or_else(String::new, |call| format!("{} {name}", call.name)),
+                five.get(3)
+                    .map_or_else(String::new, |call| format!("{} {name}", call.name)),
                 "fsync directory".to_owned(),
             ];
             assert_eq!(says(five), expected);
-            assert!(five[3].name.starts_with("renameat") && five[0].line.contains("O_CREAT|O_EXCL"));
+            assert!(
+                five[3].name.starts_with("renameat") && five[0].line.contains("O_CREAT|O_EXCL")
+            );
             assert!(five[0].line.contains("O_NOFOLLOW"), "{}", five[0].line);
             files += 1;
         }
@@ -145,16 +182,25 @@ fn a_small_file_is_made_durable_in_five_calls() {
 fn sessions_share_flushes() {
     let threads = traced(Workload::Group);
     let mut leaders = 0;
-    for calls in threads.iter().filter(|calls| !calls.iter().any(|call| call.name == "openat")) {
+    for calls in threads
+        .iter()
+        .filter(|calls| !calls.iter().any(|call| call.name == "openat"))
+    {
         for one in calls.split_inclusive(|call| call.name == "fdatasync") {
             let (flushed, written) = one.split_last().unwrap();
             assert_eq!(flushed.says(), "fdatasync group-wal");
             // At the end of the segment it goes on at its beginning.
-            assert!(written.len() == 1 || written.len() == 2 && written[1].line.contains(", 0)"), "{one:?}");
+            assert!(
+                written.len() == 1 || written.len() == 2 && written[1].line.contains(", 0)"),
+                "{one:?}"
+            );
             for call in written {
                 let said = call.says();
                 let bytes: usize = said.split(' ').nth(1).unwrap().parse().unwrap();
-                assert!(said.starts_with("pwrite64 ") && call.file == "group-wal", "{said}");
+                assert!(
+                    said.starts_with("pwrite64 ") && call.file == "group-wal",
+                    "{said}"
+                );
                 assert!(bytes.is_multiple_of(8192) && bytes <= 3 * 8192, "{said}");
             }
             leaders += 1;
@@ -171,7 +217,11 @@ fn a_transaction_flushes_each_log_after_its_record() {
     let all = says(calls);
     let position = |what: &str| all.iter().position(|said| said == what);
     let mut both = 0;
-    for (i, call) in calls.iter().enumerate().filter(|(_, call)| call.name == "pwrite64") {
+    for (i, call) in calls
+        .iter()
+        .enumerate()
+        .filter(|(_, call)| call.name == "pwrite64")
+    {
         let said = call.says();
         let next = || all.get(i + 1).map(String::as_str);
         if said.ends_with(" redo") && (said.contains(" 512 ") || said.contains(" 4096 ")) {
@@ -179,7 +229,9 @@ fn a_transaction_flushes_each_log_after_its_record() {
             // O_DSYNC is the one descriptor that needs no call; which it is, only its opening says.
             let descriptor = call.line.split(['(', '<']).nth(1).unwrap();
             let opened = calls.iter().find(|c| {
-                c.name == "openat" && c.line.contains(&format!(" = {descriptor}<")) && c.file == "redo"
+                c.name == "openat"
+                    && c.line.contains(&format!(" = {descriptor}<"))
+                    && c.file == "redo"
             });
             let synchronous = opened.unwrap().line.contains("O_DSYNC");
             assert_eq!(flushed, !synchronous, "{} then {:?}", call.line, next());
@@ -188,7 +240,10 @@ fn a_transaction_flushes_each_log_after_its_record() {
             both += usize::from(i >= 2 && all[i - 1] == "fdatasync redo");
         }
     }
-    assert!(both > 0 && position("openat redo").is_some(), "both logs in turn");
+    assert!(
+        both > 0 && position("openat redo").is_some(),
+        "both logs in turn"
+    );
 }
 
 #[test]
@@ -198,7 +253,9 @@ fn a_segment_is_made_as_the_server_makes_it() {
     let calls = thread_with(&threads, "openat segment-new");
     let all = says(calls);
     let rename = |calls: &[String], from: &str| {
-        calls.iter().any(|said| said.starts_with("renameat") && said.ends_with(from))
+        calls
+            .iter()
+            .any(|said| said.starts_with("renameat") && said.ends_with(from))
     };
     let renaming = [
         "openat segment-new",
@@ -209,24 +266,56 @@ fn a_segment_is_made_as_the_server_makes_it() {
         "fsync directory",
     ];
     let (mut filled, mut unfilled) = (0, 0);
-    for (i, _) in
-        calls.iter().enumerate().filter(|(_, c)| c.file == "segment-new" && c.line.contains("O_EXCL"))
+    for (i, _) in calls
+        .iter()
+        .enumerate()
+        .filter(|(_, c)| c.file == "segment-new" && c.line.contains("O_EXCL"))
     {
         let zeros = all[i + 1] == "pwrite64 1048576 segment-new";
-        assert!(zeros || all[i + 1] == "pwrite64 1 segment-new", "{}", all[i + 1]);
-        assert!(zeros || calls[i + 1].line.contains(", 1048575)"), "the last byte: {}", calls[i + 1].line);
+        assert!(
+            zeros || all[i + 1] == "pwrite64 1 segment-new",
+            "{}",
+            all[i + 1]
+        );
+        assert!(
+            zeros || calls[i + 1].line.contains(", 1048575)"),
+            "the last byte: {}",
+            calls[i + 1].line
+        );
         assert_eq!(all[i + 2], "fsync segment-new");
-        let said: Vec<&str> =
-            all[i + 3..i + 9].iter().map(|said| said.split(" segment").next().unwrap()).collect();
-        let expected: Vec<&str> =
-            renaming.iter().map(|said| said.split(" segment").next().unwrap()).collect();
-        let same = said.iter().zip(&expected).all(|(said, expected)| said.starts_with(expected));
-        assert!(same && rename(&all[i + 3..i + 9], "segment"), "{:?}", &all[i + 3..i + 9]);
+        let said: Vec<&str> = all[i + 3..i + 9]
+            .iter()
+            .map(|said| said.split(" segment").next().unwrap())
+            .collect();
+        let expected: Vec<&str> = renaming
+            .iter()
+            .map(|said| said.split(" segment").next().unwrap())
+            .collect();
+        let same = said
+            .iter()
+            .zip(&expected)
+            .all(|(said, expected)| said.starts_with(expected));
+        assert!(
+            same && rename(&all[i + 3..i + 9], "segment"),
+            "{:?}",
+            &all[i + 3..i + 9]
+        );
         // Then commits: one page, one fdatasync.
-        assert_eq!(all[i + 9..i + 12], ["openat segment", "pwrite64 8192 segment", "fdatasync segment"]);
+        assert_eq!(
+            all[i + 9..i + 12],
+            [
+                "openat segment",
+                "pwrite64 8192 segment",
+                "fdatasync segment"
+            ]
+        );
         *(if zeros { &mut filled } else { &mut unfilled }) += 1;
     }
-    assert_eq!((filled, unfilled), (2, 2), "a round for warming up, and one that counts");
+    assert_eq!(
+        (filled, unfilled),
+        (2, 2),
+        "a round for warming up, and one that counts"
+    );
 }
 
 #[test]
@@ -234,20 +323,40 @@ fn a_segment_is_made_as_the_server_makes_it() {
 fn a_neighbour_only_writes() {
     let threads = traced(Workload::Entangle);
     let commits = thread_with(&threads, "openat wal");
-    for (i, call) in commits.iter().enumerate().filter(|(_, call)| call.says() == "pwrite64 8192 wal") {
+    for (i, call) in commits
+        .iter()
+        .enumerate()
+        .filter(|(_, call)| call.says() == "pwrite64 8192 wal")
+    {
         let next = commits[i + 1].says();
-        assert!(next == "fdatasync wal" || next == "fsync wal", "{} then {next}", call.line);
+        assert!(
+            next == "fdatasync wal" || next == "fsync wal",
+            "{} then {next}",
+            call.line
+        );
     }
-    let neighbour: Vec<_> = threads.iter().filter(|calls| calls[0].file == "neighbour").collect();
+    let neighbour: Vec<_> = threads
+        .iter()
+        .filter(|calls| calls[0].file == "neighbour")
+        .collect();
     for calls in &neighbour {
         for said in says(calls) {
-            assert!(["pwrite64 262144 neighbour", "fadvise64 neighbour"].contains(&said.as_str()), "{said}");
+            assert!(
+                ["pwrite64 262144 neighbour", "fadvise64 neighbour"].contains(&said.as_str()),
+                "{said}"
+            );
         }
     }
     let counts = counted(commits);
-    assert!(counts["fdatasync wal"] > 0 && counts["fsync wal"] > 0 && !neighbour.is_empty(), "{counts:?}");
+    assert!(
+        counts["fdatasync wal"] > 0 && counts["fsync wal"] > 0 && !neighbour.is_empty(),
+        "{counts:?}"
+    );
     let cut = counts["ftruncate neighbour"];
-    assert!(cut >= 4 && counts["fsync neighbour"] == cut, "cut after each pass beside it: {counts:?}");
+    assert!(
+        cut >= 4 && counts["fsync neighbour"] == cut,
+        "cut after each pass beside it: {counts:?}"
+    );
 }
 
 #[test]
@@ -258,7 +367,13 @@ fn the_floor_is_flushed_only_after_a_pass() {
     let counts = counted(calls);
     // Three parts, or two without O_DIRECT, in two rounds; and the filling.
     let flushed = counts["fdatasync floor"];
-    assert!([4, 6].contains(&flushed) && counts["fsync floor"] == 1, "{counts:?}");
+    assert!(
+        [4, 6].contains(&flushed) && counts["fsync floor"] == 1,
+        "{counts:?}"
+    );
     assert!(counts["pwrite64 8192 floor"] > 0);
-    assert!(counts["openat floor"] > flushed, "the file is opened for each write of one part");
+    assert!(
+        counts["openat floor"] > flushed,
+        "the file is opened for each write of one part"
+    );
 }

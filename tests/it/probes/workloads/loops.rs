@@ -1,5 +1,5 @@
-//! Workloads on file systems of their own: each runs on all of them, and is refused or ends properly without space,
-//! quota, or disk.
+//! Workloads on file systems of their own: each runs on all of them, and is refused or ends
+//! properly without space, quota, or disk.
 
 use std::fs;
 
@@ -30,7 +30,10 @@ fn workloads_run_on_btrfs() {
     let mounted = btrfs("");
     runs_and_leaves_nothing(&mounted.point);
     let found = one_round(&only(&mounted.point, Workload::Floor)).unwrap();
-    assert!(row(&found, "write, O_DIRECT").error.is_some(), "it goes through the page cache there");
+    assert!(
+        row(&found, "write, O_DIRECT").error.is_some(),
+        "it goes through the page cache there"
+    );
 }
 
 #[test]
@@ -39,12 +42,25 @@ fn in_memory_there_is_no_direct_io() {
     let directory = tempfile::tempdir().unwrap();
     crate::support::run(
         "mount",
-        &["-t", "tmpfs", "-o", "size=512m", "none", directory.path().to_str().unwrap()],
+        &[
+            "-t",
+            "tmpfs",
+            "-o",
+            "size=512m",
+            "none",
+            directory.path().to_str().unwrap(),
+        ],
     );
     let point = Point(directory.path().to_owned());
     let found = one_round(&only(&point.0, Workload::Floor)).unwrap();
     let direct = row(&found, "write, O_DIRECT");
-    assert!(direct.error.as_ref().is_some_and(|why| why.starts_with("O_DIRECT is")), "{direct:?}");
+    assert!(
+        direct
+            .error
+            .as_ref()
+            .is_some_and(|why| why.starts_with("O_DIRECT is")),
+        "{direct:?}"
+    );
     assert!(row(&found, "write").samples > 0);
 }
 
@@ -56,16 +72,23 @@ fn the_disk_counts_a_flush_for_each_that_is_asked_for() {
     request.leaves = vec![mounted.disk.name().to_owned()];
     request.leaves_count_flushes = true;
     let found = one_round(&plan(&request).unwrap()).unwrap();
-    let flushes = row(&found, "redo, fdatasync, 512 B").flushes_per_operation.unwrap();
+    let flushes = row(&found, "redo, fdatasync, 512 B")
+        .flushes_per_operation
+        .unwrap();
     assert!(flushes >= 1.0, "{flushes}");
-    let both = row(&found, "both in turn, 512 B").flushes_per_operation.unwrap();
+    let both = row(&found, "both in turn, 512 B")
+        .flushes_per_operation
+        .unwrap();
     assert!(both >= 2.0, "{both}");
 }
 
 #[test]
 #[ignore = "needs root: a loop device"]
 fn room_is_asked_for_once_and_given_back() {
-    assert_eq!(asks_for_room(&ext4(&[], "").point), ["openat room", "fallocate room", "unlinkat room"]);
+    assert_eq!(
+        asks_for_room(&ext4(&[], "").point),
+        ["openat room", "fallocate room", "unlinkat room"]
+    );
 }
 
 #[test]
@@ -78,14 +101,18 @@ fn a_quota_is_met_before_anything_is_written_and_after() {
     request.file_bytes = 16 << 20;
     let before = one_round(&plan(&request).unwrap()).unwrap_err();
     assert_eq!(before.kind, ErrorKind::Full, "{before}");
-    assert!(before.to_string().contains("asking for") && before.to_string().contains("quota"), "{before}");
+    assert!(
+        before.to_string().contains("asking for") && before.to_string().contains("quota"),
+        "{before}"
+    );
     assert!(before.partial.is_none());
 
     (request.options.force, request.file_bytes) = (true, 64 << 20);
     let after = one_round(&plan(&request).unwrap()).unwrap_err();
     assert_eq!(after.kind, ErrorKind::Full, "{after}");
     assert!(
-        after.to_string().contains("writing the scratch file") && after.to_string().contains("quota"),
+        after.to_string().contains("writing the scratch file")
+            && after.to_string().contains("quota"),
         "{after}"
     );
     assert_eq!(names(&mounted.point), [""; 0]);
@@ -103,12 +130,22 @@ fn nearly_full() -> Mounted {
 fn what_is_nearly_full_is_measured_only_when_told_to() {
     let mounted = nearly_full();
     let probe = |more: &[&str]| {
-        let arguments = ["probe", mounted.path(), "--seconds", "1", "--format", "json"];
+        let arguments = [
+            "probe",
+            mounted.path(),
+            "--seconds",
+            "1",
+            "--format",
+            "json",
+        ];
         Running::walwise([&arguments[..], more].concat()).finish()
     };
     let refused = probe(&[]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(crate::support::stderr(&refused).contains("--force"), "{refused:?}");
+    assert!(
+        crate::support::stderr(&refused).contains("--force"),
+        "{refused:?}"
+    );
     let forced = probe(&["--force"]);
     assert_eq!(forced.status.code(), Some(0), "{forced:?}");
     assert_eq!(names(&mounted.point), ["filler"]);
@@ -117,19 +154,31 @@ fn what_is_nearly_full_is_measured_only_when_told_to() {
 #[test]
 #[ignore = "needs root: a loop device"]
 fn a_workload_that_fills_up_its_file_system_keeps_what_it_has() {
-    for workload in [Workload::Files, Workload::Innodb, Workload::Entangle, Workload::Segment] {
+    for workload in [
+        Workload::Files,
+        Workload::Innodb,
+        Workload::Entangle,
+        Workload::Segment,
+    ] {
         let mounted = file_system(96, &["mkfs.ext4", "-q", "-m", "0"], "");
         let filler = mounted.point.join("filler");
-        let error = run(&only(&mounted.point, workload), &Control::default(), &mut |progress| {
-            if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {
-                let mut file = fs::File::create(&filler).unwrap();
-                let _ = std::io::copy(&mut std::io::repeat(1), &mut file);
-            }
-        })
+        let error = run(
+            &only(&mounted.point, workload),
+            &Control::default(),
+            &mut |progress| {
+                if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {
+                    let mut file = fs::File::create(&filler).unwrap();
+                    let _ = std::io::copy(&mut std::io::repeat(1), &mut file);
+                }
+            },
+        )
         .unwrap_err();
         assert_eq!(error.kind, ErrorKind::Full, "{workload:?}: {error}");
         let partial = error.partial.unwrap();
-        assert!(partial.workloads[0].rounds >= 1 && !partial.workloads[0].rows.is_empty(), "{partial:?}");
+        assert!(
+            partial.workloads[0].rounds >= 1 && !partial.workloads[0].rows.is_empty(),
+            "{partial:?}"
+        );
         assert_eq!(names(&mounted.point), ["filler"], "{workload:?}");
     }
 }
@@ -139,11 +188,15 @@ fn a_workload_that_fills_up_its_file_system_keeps_what_it_has() {
 fn a_disk_that_fails_under_a_workload_is_an_error_that_keeps_the_rounds_before() {
     for workload in [Workload::Group, Workload::Files, Workload::Entangle] {
         let mounted = xfs("");
-        let error = run(&only(&mounted.point, workload), &Control::default(), &mut |progress| {
-            if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {
-                crate::support::run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
-            }
-        })
+        let error = run(
+            &only(&mounted.point, workload),
+            &Control::default(),
+            &mut |progress| {
+                if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {
+                    crate::support::run("xfs_io", &["-x", "-c", "shutdown", mounted.path()]);
+                }
+            },
+        )
         .unwrap_err();
         assert_eq!(error.kind, ErrorKind::Disk, "{workload:?}: {error}");
         assert!(error.to_string().contains("still there"), "{error}");

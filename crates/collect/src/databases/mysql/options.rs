@@ -1,8 +1,10 @@
-//! Option files in the order in which a server reads them, with their includes, then its arguments, then persisted
-//! settings (manuals of MySQL and MariaDB, *Using Option Files*; mysys/my_default.c).
+//! Option files in the order in which a server reads them, with their includes, then its arguments,
+//! then persisted settings (manuals of MySQL and MariaDB, *Using Option Files*;
+//! mysys/my_default.c).
 //!
-//! The allow-list of keys is applied by the host. A file that the server may read but walwise does not, such as one in
-//! a home directory, is a hole where it exists. A server ignores a world-writable option file.
+//! The allow-list of keys is applied by the host. A file that the server may read but walwise does
+//! not, such as one in a home directory, is a hole where it exists. A server ignores a
+//! world-writable option file.
 
 use std::path::{Path, PathBuf};
 
@@ -26,8 +28,9 @@ const USUAL: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
 /// The option file of builds with this SYSCONFDIR.
 const BUILT_IN: &str = "/usr/etc/my.cnf";
 
-/// The configuration of a server, or of what is installed. Without a known data directory, its persisted settings are
-/// left to [`persisted`]. `named` is the file that the user named as its `--defaults-file`.
+/// The configuration of a server, or of what is installed. Without a known data directory, its
+/// persisted settings are left to [`persisted`]. `named` is the file that the user named as its
+/// `--defaults-file`.
 pub fn read(
     host: &dyn Host,
     edition: &Edition,
@@ -38,11 +41,20 @@ pub fn read(
     let mut conf = Conf::default();
     let mut groups = Groups::new(edition);
     if let Some(suffix) = server.and_then(|s| {
-        s.option("defaults_group_suffix").map(<[u8]>::to_vec).or_else(|| s.variable("MYSQL_GROUP_SUFFIX"))
+        s.option("defaults_group_suffix")
+            .map(<[u8]>::to_vec)
+            .or_else(|| s.variable("MYSQL_GROUP_SUFFIX"))
     }) {
         groups.suffix = Some(safe(&suffix).to_ascii_lowercase());
     }
-    let mut reader = OptionFileReader { host, facts, conf: &mut conf, groups, depth: 0, full: false };
+    let mut reader = OptionFileReader {
+        host,
+        facts,
+        conf: &mut conf,
+        groups,
+        depth: 0,
+        full: false,
+    };
     match named {
         Some(path) => reader.named(path),
         None => reader.files(server),
@@ -53,7 +65,8 @@ pub fn read(
     conf
 }
 
-/// Adds MySQL's persisted settings (SET PERSIST) from the data directory, which the server reads last, if at all.
+/// Adds MySQL's persisted settings (SET PERSIST) from the data directory, which the server reads
+/// last, if at all.
 pub fn persisted(
     conf: &mut Conf,
     host: &dyn Host,
@@ -67,14 +80,24 @@ pub fn persisted(
     }
     let groups = Groups::new(edition);
     // If that is uncertain it counts as read, which is the default.
-    let load = conf.get("persisted_globals_load").and_then(|load| load.value().map(|word| safe(word)));
-    let ignored = load.is_some_and(|word| settings::flag("persisted_globals_load", &word) == Ok(false));
-    let mut reader = OptionFileReader { host, facts, conf, groups, depth: 0, full: false };
+    let load = conf
+        .get("persisted_globals_load")
+        .and_then(|load| load.value().map(|word| safe(word)));
+    let ignored =
+        load.is_some_and(|word| settings::flag("persisted_globals_load", &word) == Ok(false));
+    let mut reader = OptionFileReader {
+        host,
+        facts,
+        conf,
+        groups,
+        depth: 0,
+        full: false,
+    };
     if !ignored {
         reader.optional(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
     }
-    // Some packages make the data directory the home of the server's user. A server with `--defaults-file` reads no
-    // other file.
+    // Some packages make the data directory the home of the server's user. A server with
+    // `--defaults-file` reads no other file.
     if named.is_none() {
         reader.unread(&data.join(".my.cnf"));
     }
@@ -89,13 +112,26 @@ struct Groups {
 
 impl Groups {
     fn new(edition: &Edition) -> Self {
-        let series = edition.version.value().map(|v| format!("{}.{}", v.number(0), v.number(1)));
-        Self { line: edition.line.value().copied(), series, suffix: None }
+        let series = edition
+            .version
+            .value()
+            .map(|v| format!("{}.{}", v.number(0), v.number(1)));
+        Self {
+            line: edition.line.value().copied(),
+            series,
+            suffix: None,
+        }
     }
 
     fn read(&self, group: &str) -> Truth {
-        let plain = self.suffix.as_deref().and_then(|suffix| group.strip_suffix(suffix));
-        [Some(group), plain].into_iter().flatten().fold(Truth::False, |found, name| found.or(self.has(name)))
+        let plain = self
+            .suffix
+            .as_deref()
+            .and_then(|suffix| group.strip_suffix(suffix));
+        [Some(group), plain]
+            .into_iter()
+            .flatten()
+            .fold(Truth::False, |found, name| found.or(self.has(name)))
     }
 
     fn has(&self, group: &str) -> Truth {
@@ -107,7 +143,9 @@ impl Groups {
             "mysqld" | "server" => Truth::True,
             "mariadb" | "mariadbd" | "client-server" | "galera" => mariadb,
             _ => {
-                let Some((name, series)) = group.split_once('-') else { return Truth::False };
+                let Some((name, series)) = group.split_once('-') else {
+                    return Truth::False;
+                };
                 let versioned = series.starts_with(|c: char| c.is_ascii_digit());
                 let line = match name {
                     "mysqld" => Truth::True,
@@ -136,7 +174,11 @@ struct OptionFileReader<'a> {
 
 impl OptionFileReader<'_> {
     fn files(&mut self, server: Option<&MysqldProcess>) {
-        let option = |name| server.and_then(|server| server.option(name)).map(process::path);
+        let option = |name| {
+            server
+                .and_then(|server| server.option(name))
+                .map(process::path)
+        };
         if server.is_some_and(|server| server.option("no_defaults").is_some()) {
             return;
         }
@@ -148,7 +190,9 @@ impl OptionFileReader<'_> {
         }
         self.unread(Path::new(BUILT_IN));
         if let Some(server) = server {
-            let home = ["MARIADB_HOME", "MYSQL_HOME"].iter().find_map(|name| server.variable(name));
+            let home = ["MARIADB_HOME", "MYSQL_HOME"]
+                .iter()
+                .find_map(|name| server.variable(name));
             match (home, &server.environment) {
                 (Some(home), _) => self.optional(&path_of(home).join("my.cnf"), Dialect::Mysql),
                 (None, Err(miss)) => self.hole(miss, &format!("/proc/{}/environ", server.pid)),
@@ -164,20 +208,31 @@ impl OptionFileReader<'_> {
         match &server.options {
             Ok(options) => {
                 for (name, value) in options {
-                    self.set(name, value.as_deref().unwrap_or_default(), &server.command_line());
+                    self.set(
+                        name,
+                        value.as_deref().unwrap_or_default(),
+                        &server.command_line(),
+                    );
                 }
             }
             Err(miss) => self.hole(miss, &format!("/proc/{}/cmdline", server.pid)),
         }
     }
 
-    /// A file that the server was told to read. A relative path refers to a directory that is no longer known.
+    /// A file that the server was told to read. A relative path refers to a directory that is no
+    /// longer known.
     fn named(&mut self, path: &Path) {
         let shown = safe(path_bytes(path));
         if !path.is_absolute() {
-            return self.unknown(format!("{shown}: an option file relative to where the server was started"));
+            return self.unknown(format!(
+                "{shown}: an option file relative to where the server was started"
+            ));
         }
-        if self.host.config(path, Dialect::Mysql).is_err_and(|miss| miss.kind == MissKind::Absent) {
+        if self
+            .host
+            .config(path, Dialect::Mysql)
+            .is_err_and(|miss| miss.kind == MissKind::Absent)
+        {
             return self.broken(ServerNote::NoInclude { path: shown });
         }
         self.file(path, Dialect::Mysql);
@@ -188,8 +243,15 @@ impl OptionFileReader<'_> {
         if self.full {
             return self.beyond();
         }
-        if self.host.config(path, dialect).is_err_and(|miss| miss.kind == MissKind::Absent) {
-            let holder = path.ancestors().skip(1).find(|above| self.host.stat(above).is_ok());
+        if self
+            .host
+            .config(path, dialect)
+            .is_err_and(|miss| miss.kind == MissKind::Absent)
+        {
+            let holder = path
+                .ancestors()
+                .skip(1)
+                .find(|above| self.host.stat(above).is_ok());
             self.conf.end(holder.unwrap_or(path));
         } else {
             self.file(path, dialect);
@@ -216,11 +278,16 @@ impl OptionFileReader<'_> {
             return self.broken(ServerNote::FilesBeyondBound { file: shown });
         }
         let settings = match self.host.config(path, dialect) {
-            // Most files say nothing that counts, and each question more is a way to a child and back.
+            // Most files say nothing that counts, and each question more is a way to a child and
+            // back.
             Ok(settings) if settings.is_empty() => return self.conf.end(path),
             settings => settings,
         };
-        if self.host.stat(path).is_ok_and(|stat| stat.is_file() && stat.mode & 0o002 != 0) {
+        if self
+            .host
+            .stat(path)
+            .is_ok_and(|stat| stat.is_file() && stat.mode & 0o002 != 0)
+        {
             self.facts.warn(MysqlNote::PublicFile { file: shown });
             return self.conf.end(path);
         }
@@ -247,7 +314,9 @@ impl OptionFileReader<'_> {
                         self.conf.unclear(bare(name).0, detail);
                     }
                 },
-                _ => self.broken(MysqlNote::NoOptions { file: shown.clone() }),
+                _ => self.broken(MysqlNote::NoOptions {
+                    file: shown.clone(),
+                }),
             }
         }
         self.conf.end(path);
@@ -256,7 +325,9 @@ impl OptionFileReader<'_> {
     fn include(&mut self, path: &Path) {
         let shown = safe(path_bytes(path));
         if !path.is_absolute() {
-            return self.unknown(format!("{shown}: an include relative to where the server was started"));
+            return self.unknown(format!(
+                "{shown}: an include relative to where the server was started"
+            ));
         }
         if self.depth >= DEPTH {
             return self.facts.warn(MysqlNote::Depth { file: shown });
@@ -270,7 +341,9 @@ impl OptionFileReader<'_> {
     fn directory(&mut self, path: &Path) {
         let shown = safe(path_bytes(path));
         if !path.is_absolute() {
-            return self.unknown(format!("{shown}: an include relative to where the server was started"));
+            return self.unknown(format!(
+                "{shown}: an include relative to where the server was started"
+            ));
         }
         if self.depth >= DEPTH {
             return self.facts.warn(MysqlNote::Depth { file: shown });
@@ -301,8 +374,8 @@ impl OptionFileReader<'_> {
         self.conf.end(path);
     }
 
-    /// One setting with its prefixes resolved as my_getopt does. An empty value is an unknown one, except for log_bin,
-    /// where it switches the log off.
+    /// One setting with its prefixes resolved as my_getopt does. An empty value is an unknown one,
+    /// except for log_bin, where it switches the log off.
     fn set(&mut self, name: &str, value: &[u8], source: &Source) {
         let (name, turned) = bare(name);
         let is_zero = value == b"0";
@@ -315,18 +388,30 @@ impl OptionFileReader<'_> {
         };
         if value.is_empty() && name != "log_bin" && name != "binlog_storage_engine" {
             let name = safe(name.as_bytes());
-            return self.conf.unclear(&*name, format!("{source}: what it sets {name} to cannot be told"));
+            return self.conf.unclear(
+                &*name,
+                format!("{source}: what it sets {name} to cannot be told"),
+            );
         }
         self.conf.set(name, value, source.clone());
     }
 
     /// Notes once that further files are unknown.
     fn beyond(&mut self) {
-        self.conf.hole(Why::NotCollected, "more files are included than walwise reads", None);
+        self.conf.hole(
+            Why::NotCollected,
+            "more files are included than walwise reads",
+            None,
+        );
     }
 
     fn hole(&mut self, miss: &Miss, what: &str) {
-        if let Reading::Unknown { why, detail, remedy } = refused::<()>(miss, what) {
+        if let Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } = refused::<()>(miss, what)
+        {
             self.conf.hole(why, detail, remedy);
         }
     }
@@ -347,9 +432,15 @@ impl OptionFileReader<'_> {
 fn bare(name: &str) -> (&str, Option<bool>) {
     let (mut name, mut turned) = (name, None);
     loop {
-        let prefixes =
-            [("loose_", None), ("skip_", Some(false)), ("disable_", Some(false)), ("enable_", Some(true))];
-        let found = prefixes.into_iter().find_map(|(prefix, on)| Some((name.strip_prefix(prefix)?, on)));
+        let prefixes = [
+            ("loose_", None),
+            ("skip_", Some(false)),
+            ("disable_", Some(false)),
+            ("enable_", Some(true)),
+        ];
+        let found = prefixes
+            .into_iter()
+            .find_map(|(prefix, on)| Some((name.strip_prefix(prefix)?, on)));
         match found {
             Some((rest, on)) => (name, turned) = (rest, on.or(turned)),
             None => return (name, turned),

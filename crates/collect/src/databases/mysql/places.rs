@@ -1,9 +1,10 @@
-//! The directories of a server's data and logs, each with the setting that names it, links followed.
+//! The directories of a server's data and logs, each with the setting that names it, links
+//! followed.
 //!
-//! Relative paths refer to the data directory, which is the server's working directory. A running server's answer is in
-//! force, and the line that agrees with it is named too. A binary log is set by a prefix of its files' names, and in
-//! new versions of MariaDB by a directory too. Undo logs and doublewrite pages have their own directory only in some
-//! versions and with some settings.
+//! Relative paths refer to the data directory, which is the server's working directory. A running
+//! server's answer is in force, and the line that agrees with it is named too. A binary log is set
+//! by a prefix of its files' names, and in new versions of MariaDB by a directory too. Undo logs
+//! and doublewrite pages have their own directory only in some versions and with some settings.
 
 use std::path::Path;
 
@@ -20,9 +21,14 @@ use crate::host::{Host, path_bytes};
 use crate::refusal::refused;
 use crate::text::safe;
 
-/// Settings that name a directory and that the server reports; it may prefix the doublewrite directory with `#`.
-const DIRECTORIES: [&str; 4] =
-    ["innodb_log_group_home_dir", "innodb_data_home_dir", "innodb_undo_directory", "binlog_directory"];
+/// Settings that name a directory and that the server reports; it may prefix the doublewrite
+/// directory with `#`.
+const DIRECTORIES: [&str; 4] = [
+    "innodb_log_group_home_dir",
+    "innodb_data_home_dir",
+    "innodb_undo_directory",
+    "binlog_directory",
+];
 
 /// The inputs from which places are derived.
 pub struct PathInputs<'a> {
@@ -46,12 +52,23 @@ pub struct PathInputs<'a> {
 impl PathInputs<'_> {
     /// Records every directory.
     pub fn put(&self, cluster: &Subject, facts: &mut FactSet) {
-        DIRECTORIES.iter().filter_map(|name| self.difference(name)).for_each(|note| facts.warn(note));
+        DIRECTORIES
+            .iter()
+            .filter_map(|name| self.difference(name))
+            .for_each(|note| facts.warn(note));
         let tablespace = self.tablespace();
-        facts.put(cluster, &mysql::REDO, self.named("innodb_log_group_home_dir"));
+        facts.put(
+            cluster,
+            &mysql::REDO,
+            self.named("innodb_log_group_home_dir"),
+        );
         facts.put(cluster, &mysql::UNDO, self.undo());
         facts.put(cluster, &mysql::BINLOG, self.binlog());
-        facts.put(cluster, &mysql::DOUBLEWRITE_DIR, self.doublewrite(&tablespace));
+        facts.put(
+            cluster,
+            &mysql::DOUBLEWRITE_DIR,
+            self.doublewrite(&tablespace),
+        );
         facts.put(cluster, &mysql::INNODB_DATA, tablespace);
         facts.put(cluster, &mysql::DATA, self.data_directory());
     }
@@ -65,28 +82,48 @@ impl PathInputs<'_> {
         match self.set(name) {
             None => self.data_directory(),
             Some(Reading::Known { value, source }) => self.real(&within(self.seen, &value), source),
-            Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+            Some(Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            }) => Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            },
         }
     }
 
     /// The note that a line and the running server name two directories.
     fn difference(&self, name: &'static str) -> Option<MysqlNote> {
-        let Some(Reading::Known { value: written, source }) = self.conf.get(name) else { return None };
+        let Some(Reading::Known {
+            value: written,
+            source,
+        }) = self.conf.get(name)
+        else {
+            return None;
+        };
         let told = self.answer?.get(name)?.value()?.clone();
-        (within(self.seen, &written) != within(self.seen, &told)).then(|| MysqlNote::OtherDirectory {
-            server: self.name.to_owned(),
-            setting: name,
-            written: safe(&written),
-            source: Box::new(source),
-            told: safe(&told),
+        (within(self.seen, &written) != within(self.seen, &told)).then(|| {
+            MysqlNote::OtherDirectory {
+                server: self.name.to_owned(),
+                setting: name,
+                written: safe(&written),
+                source: Box::new(source),
+                told: safe(&told),
+            }
         })
     }
 
-    /// The value of a setting with a path or a number: the running server's, with the line that agrees with it.
+    /// The value of a setting with a path or a number: the running server's, with the line that
+    /// agrees with it.
     fn set(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let written = self.conf.get(name);
-        let Some(told) = self.answer.and_then(|answer| answer.get(name)) else { return written };
-        let place = |reading: &Reading<Vec<u8>>| reading.value().map(|value| within(self.seen, value));
+        let Some(told) = self.answer.and_then(|answer| answer.get(name)) else {
+            return written;
+        };
+        let place =
+            |reading: &Reading<Vec<u8>>| reading.value().map(|value| within(self.seen, value));
         match written {
             // Where nothing sets it, it says so of the data directory in one way or another.
             None if place(&told).as_deref() == Some(self.seen) => None,
@@ -99,8 +136,18 @@ impl PathInputs<'_> {
         match self.host.real_path(path) {
             Ok(real) => match self.inside.map(|inside| inside.here(&real)) {
                 None => Reading::known(safe(path_bytes(&real)), source),
-                Some(Reading::Known { value, .. }) => Reading::known(safe(path_bytes(&value)), source),
-                Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+                Some(Reading::Known { value, .. }) => {
+                    Reading::known(safe(path_bytes(&value)), source)
+                }
+                Some(Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                }) => Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                },
             },
             Err(miss) => refused(&miss, &format!("realpath {}", safe(path_bytes(path)))),
         }
@@ -113,14 +160,21 @@ impl PathInputs<'_> {
     fn undo(&self) -> Reading<String> {
         let in_system = |detail: &str| Reading::unknown(Why::Absent, detail.to_owned());
         let count = match (self.set("innodb_undo_tablespaces"), self.edition.known()) {
-            (Some(reading), _) => reading.and_then(|value| settings::number(&safe(value.trim_ascii()))),
+            (Some(reading), _) => {
+                reading.and_then(|value| settings::number(&safe(value.trim_ascii())))
+            }
             (None, Some((line, version))) => {
                 let count = match line {
                     ProductLine::Mysql if settings::from(version, 8, 0) => 2,
                     ProductLine::Mariadb if settings::from(version, 11, 0) => 3,
                     _ => 0,
                 };
-                Reading::known(count, Source::Default { of: settings::series(line, version) })
+                Reading::known(
+                    count,
+                    Source::Default {
+                        of: settings::series(line, version),
+                    },
+                )
             }
             (None, None) => Reading::unknown(
                 Why::NotCollected,
@@ -134,7 +188,9 @@ impl PathInputs<'_> {
     }
 
     fn binlog(&self) -> Reading<String> {
-        let Some(setting) = settings::named("log_bin") else { return Reading::not_collected() };
+        let Some(setting) = settings::named("log_bin") else {
+            return Reading::not_collected();
+        };
         let written = self.conf.get("log_bin");
         let told = self.answer.and_then(|answer| answer.get("log_bin"));
         let value = setting.in_force(told.or_else(|| written.clone()), self.edition);
@@ -142,7 +198,17 @@ impl PathInputs<'_> {
             Reading::Known { value: false, .. } => {
                 return Reading::unknown(Why::Absent, "no binary log is written");
             }
-            Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+            Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            } => {
+                return Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                };
+            }
             Reading::Known { value: true, .. } => {}
         }
         let two = written.as_ref().is_some_and(has_directory);
@@ -153,11 +219,21 @@ impl PathInputs<'_> {
                     let base = within(self.seen, &value);
                     self.real(base.parent().unwrap_or(self.seen), source)
                 }
-                Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+                Some(Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                }) => Reading::Unknown {
+                    why,
+                    detail,
+                    remedy,
+                },
                 None => self.data_directory(),
             },
             // The server takes the directory from one of the two and refuses both.
-            Some(Reading::Known { source, .. }) if two && !matches!(source, Source::Server { .. }) => {
+            Some(Reading::Known { source, .. })
+                if two && !matches!(source, Source::Server { .. }) =>
+            {
                 Reading::unknown(
                     Why::Malformed,
                     format!(
@@ -166,17 +242,31 @@ impl PathInputs<'_> {
                 )
             }
             Some(Reading::Known { value, source }) => self.real(&within(self.seen, &value), source),
-            Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+            Some(Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            }) => Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            },
         }
     }
 
-    /// How the names of the binary log's files begin: by what is written where that is certain, or by what the server says.
+    /// How the names of the binary log's files begin: by what is written where that is certain, or
+    /// by what the server says.
     fn binlog_base(&self, written: Option<Reading<Vec<u8>>>) -> Option<Reading<Vec<u8>>> {
-        let Some(told) = self.answer.and_then(|answer| answer.get("log_bin_basename")) else {
+        let Some(told) = self
+            .answer
+            .and_then(|answer| answer.get("log_bin_basename"))
+        else {
             return written;
         };
         let directory = |reading: &Reading<Vec<u8>>| {
-            reading.value().and_then(|value| Some(within(self.seen, value).parent()?.to_owned()))
+            reading
+                .value()
+                .and_then(|value| Some(within(self.seen, value).parent()?.to_owned()))
         };
         match written {
             Some(written) if directory(&written) == directory(&told) => Some(written),
@@ -185,11 +275,14 @@ impl PathInputs<'_> {
         }
     }
 
-    /// The value of `binlog_directory` in versions that have it (MariaDB documentation: from 12.3.1).
+    /// The value of `binlog_directory` in versions that have it (MariaDB documentation: from
+    /// 12.3.1).
     fn own_binlog_directory(&self) -> Option<Reading<Vec<u8>>> {
         let set = self.set("binlog_directory")?;
         match self.edition.known() {
-            Some((ProductLine::Mariadb, version)) if settings::since(version, [12, 3, 1]) => Some(set),
+            Some((ProductLine::Mariadb, version)) if settings::since(version, [12, 3, 1]) => {
+                Some(set)
+            }
             Some(_) => None,
             None if self.edition.line.value() == Some(&ProductLine::Mysql) => None,
             None => Some(Reading::unknown(
@@ -199,9 +292,12 @@ impl PathInputs<'_> {
         }
     }
 
-    /// Files of their own came with MySQL 8.0.20; before, and in MariaDB, the system tablespace holds the pages.
+    /// Files of their own came with MySQL 8.0.20; before, and in MariaDB, the system tablespace
+    /// holds the pages.
     fn doublewrite(&self, tablespace: &Reading<String>) -> Reading<String> {
-        let Some(setting) = settings::named("innodb_doublewrite") else { return Reading::not_collected() };
+        let Some(setting) = settings::named("innodb_doublewrite") else {
+            return Reading::not_collected();
+        };
         let mode = setting.in_force(self.set("innodb_doublewrite"), self.edition);
         if mode
             .value()
@@ -223,10 +319,22 @@ impl PathInputs<'_> {
             Some(Reading::Known { value, source }) => {
                 // A name without a beginning of its own gets one, lest it be taken for a schema's.
                 let own = matches!(value.first(), Some(b'.' | b'#' | b'/'));
-                let value = if own { value } else { [b"#".as_slice(), &value].concat() };
+                let value = if own {
+                    value
+                } else {
+                    [b"#".as_slice(), &value].concat()
+                };
                 self.real(&within(self.seen, &value), source)
             }
-            Some(Reading::Unknown { why, detail, remedy }) => Reading::Unknown { why, detail, remedy },
+            Some(Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            }) => Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            },
         }
     }
 }

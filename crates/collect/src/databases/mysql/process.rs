@@ -1,8 +1,9 @@
-//! Running servers: their options, the files they were told to read, their working directory and start time.
+//! Running servers: their options, the files they were told to read, their working directory and
+//! start time.
 //!
-//! Only allow-listed options and variables arrive here, in one form. A server changes into its data directory when it
-//! starts, so its working directory is the data directory, whatever the files say now (my_setwd(mysql_real_data_home)
-//! in mysqld.cc of both).
+//! Only allow-listed options and variables arrive here, in one form. A server changes into its data
+//! directory when it starts, so its working directory is the data directory, whatever the files say
+//! now (my_setwd(mysql_real_data_home) in mysqld.cc of both).
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +46,11 @@ impl MysqldProcess {
     /// The value of an option; of options that name files the first one counts.
     pub fn option(&self, name: &str) -> Option<&[u8]> {
         let options = self.options.as_ref().ok()?;
-        options.iter().find(|(found, _)| found == name)?.1.as_deref()
+        options
+            .iter()
+            .find(|(found, _)| found == name)?
+            .1
+            .as_deref()
     }
 
     /// A variable; empty ones count as unset.
@@ -54,7 +59,8 @@ impl MysqldProcess {
     }
 }
 
-/// The servers, and what may be one and cannot be looked at; an error when processes cannot be listed.
+/// The servers, and what may be one and cannot be looked at; an error when processes cannot be
+/// listed.
 pub fn servers(
     host: &dyn Host,
     request: &Request,
@@ -64,14 +70,19 @@ pub fn servers(
     let mut found = Vec::new();
     let beyond = |(uid, count): &(Option<u32>, u64)| Unproven {
         uid: *uid,
-        detail: format!("{count} more processes are called like database servers and were not looked at"),
+        detail: format!(
+            "{count} more processes are called like database servers and were not looked at"
+        ),
     };
     let mut unproven: Vec<Unproven> = listing.more.iter().map(beyond).collect();
     for row in listing.rows.iter().filter(|row| row.is_mysql()) {
         match servers::reader(row) {
             Ok(uid) => found.extend(server(host, row, uid, facts)),
             Err(note) => {
-                unproven.push(Unproven { uid: row.uid, detail: note.to_string() });
+                unproven.push(Unproven {
+                    uid: row.uid,
+                    detail: note.to_string(),
+                });
                 facts.warn(note);
             }
         }
@@ -79,13 +90,23 @@ pub fn servers(
     Ok((found, unproven))
 }
 
-fn server(host: &dyn Host, row: &ServerProcess, uid: u32, facts: &mut FactSet) -> Option<MysqldProcess> {
+fn server(
+    host: &dyn Host,
+    row: &ServerProcess,
+    uid: u32,
+    facts: &mut FactSet,
+) -> Option<MysqldProcess> {
     let pid = row.pid;
-    let options = host.ask(&Question::CommandLine(pid)).map(|answer| options(&answer));
+    let options = host
+        .ask(&Question::CommandLine(pid))
+        .map(|answer| options(&answer));
     match &options {
         // The process has ended since.
         Err(miss) if miss.kind == MissKind::Absent => return None,
-        Err(miss) => facts.warn(MysqlNote::NoArguments { pid, reason: miss.to_string() }),
+        Err(miss) => facts.warn(MysqlNote::NoArguments {
+            pid,
+            reason: miss.to_string(),
+        }),
         Ok(_) => {}
     }
     let environment = host.ask(&Question::Environment(pid));
@@ -119,12 +140,18 @@ fn options(answer: &[u8]) -> CommandLineOptions {
     answer.lines().filter_map(option).collect()
 }
 
-/// Whether a process has the system tablespace open that lies there; the error says why that is not known. What it has open
-/// is what it serves: a name in its arguments or a directory that it is in is anybody's to choose.
+/// Whether a process has the system tablespace open that lies there; the error says why that is not
+/// known. What it has open is what it serves: a name in its arguments or a directory that it is in
+/// is anybody's to choose.
 pub fn holds(host: &dyn Host, pid: u32, tablespace: &Stat) -> Result<bool, Miss> {
     let answer = host.ask(&Question::Tablespaces(pid))?;
-    let wanted = format!("{} {} {}", tablespace.major, tablespace.minor, tablespace.inode);
-    Ok(String::from_utf8_lossy(&answer).lines().any(|line| line == wanted))
+    let wanted = format!(
+        "{} {} {}",
+        tablespace.major, tablespace.minor, tablespace.inode
+    );
+    Ok(String::from_utf8_lossy(&answer)
+        .lines()
+        .any(|line| line == wanted))
 }
 
 /// A path among the options.
@@ -143,7 +170,10 @@ mod tests {
         let read = options(b"--datadir=/srv/a\\x20b\n--innodb_flush\nnoise\n");
         assert_eq!(
             read,
-            [("datadir".to_owned(), Some(b"/srv/a b".to_vec())), ("innodb_flush".to_owned(), None)]
+            [
+                ("datadir".to_owned(), Some(b"/srv/a b".to_vec())),
+                ("innodb_flush".to_owned(), None)
+            ]
         );
     }
 

@@ -1,10 +1,12 @@
-//! A running server's own settings, queried through its socket as the invoking user; root keeps its name there.
+//! A running server's own settings, queried through its socket as the invoking user; root keeps its
+//! name there.
 //!
-//! The host connects and asks; this module turns the answer into values, and a missing answer into the reason. Only a
-//! server that is likely to accept the connection is asked, because MariaDB logs each refusal. Root is accepted without
-//! a password (unix_socket, auth_socket) by MariaDB's own default since 10.4 and by Debian's and Ubuntu's packages of
-//! MySQL. MariaDB also accepts the server's own user. The answer counts only if it names the same data directory and
-//! the socket belongs to the server's user.
+//! The host connects and asks; this module turns the answer into values, and a missing answer into
+//! the reason. Only a server that is likely to accept the connection is asked, because MariaDB logs
+//! each refusal. Root is accepted without a password (unix_socket, auth_socket) by MariaDB's own
+//! default since 10.4 and by Debian's and Ubuntu's packages of MySQL. MariaDB also accepts the
+//! server's own user. The answer counts only if it names the same data directory and the socket
+//! belongs to the server's user.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,8 +22,13 @@ use crate::host::{Host, Question, path_bytes, path_of};
 use crate::refusal::refused;
 use crate::text::{raw, safe};
 
-/// Where packages put the socket when nothing sets it: Debian and SUSE, Red Hat, the makers' own archives.
-const USUAL: [&str; 3] = ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
+/// Where packages put the socket when nothing sets it: Debian and SUSE, Red Hat, the makers' own
+/// archives.
+const USUAL: [&str; 3] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/tmp/mysql.sock",
+];
 
 #[derive(Debug)]
 pub enum VariablesReply {
@@ -52,13 +59,24 @@ pub fn ask(
         } else {
             "only root is let in without a password"
         };
-        let remedy = if root { compare(seen) } else { Remedy::RunAsRoot };
-        return silent(Why::NotCollected, format!("the server was not asked: {whom}"), remedy);
+        let remedy = if root {
+            compare(seen)
+        } else {
+            Remedy::RunAsRoot
+        };
+        return silent(
+            Why::NotCollected,
+            format!("the server was not asked: {whom}"),
+            remedy,
+        );
     }
     let named = conf.hint("socket").map(|value| within(seen, value));
     let sockets: Vec<PathBuf> =
         named.map_or_else(|| USUAL.map(PathBuf::from).to_vec(), |socket| vec![socket]);
-    let own = |path: &PathBuf| view.stat(path).is_ok_and(|stat| stat.uid == u64::from(server.uid));
+    let own = |path: &PathBuf| {
+        view.stat(path)
+            .is_ok_and(|stat| stat.uid == u64::from(server.uid))
+    };
     let Some(socket) = sockets.into_iter().find(own) else {
         return silent(
             Why::Absent,
@@ -71,18 +89,26 @@ pub fn ask(
     if servers::is_stopped(view, server.pid) {
         return silent(
             Why::TimedOut,
-            format!("the server was not asked: process {} is stopped", server.pid),
+            format!(
+                "the server was not asked: process {} is stopped",
+                server.pid
+            ),
             yourself(seen),
         );
     }
     match view.ask(&Question::MysqlSettings(socket)) {
         Ok(answer) => {
-            let rows: BTreeMap<String, Vec<u8>> = answer.split(|b| *b == b'\n').filter_map(row).collect();
+            let rows: BTreeMap<String, Vec<u8>> =
+                answer.split(|b| *b == b'\n').filter_map(row).collect();
             let directory = rows.get("datadir").map(|path| path_of(path.clone()));
             if directory.is_some_and(|path| view.real_path(&path).unwrap_or(path) == seen) {
                 VariablesReply::Told(rows, Source::Server { socket: shown })
             } else {
-                silent(Why::Ambiguous, format!("the server at {shown} is another one"), yourself(seen))
+                silent(
+                    Why::Ambiguous,
+                    format!("the server at {shown} is another one"),
+                    yourself(seen),
+                )
             }
         }
         Err(miss) => match refused::<()>(&miss, &format!("the server at {shown} does not say")) {
@@ -118,7 +144,9 @@ fn row(line: &[u8]) -> Option<(String, Vec<u8>)> {
 impl VariablesReply {
     /// The value in force; `None` where the server said nothing of it.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
-        let Self::Told(rows, source) = self else { return None };
+        let Self::Told(rows, source) = self else {
+            return None;
+        };
         let value = rows.get(name).filter(|value| !value.is_empty())?;
         // As an option it is the beginning of a path, as a variable a switch.
         let value = match (name, value.as_slice()) {

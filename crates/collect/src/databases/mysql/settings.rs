@@ -1,6 +1,8 @@
-//! The settings that affect storage: the spelling of their values, and the values in force when nothing sets them.
+//! The settings that affect storage: the spelling of their values, and the values in force when
+//! nothing sets them.
 //!
-//! The list of settings, their first versions and their defaults are in the table ([`crate::servers`]).
+//! The list of settings, their first versions and their defaults are in the table
+//! ([`crate::servers`]).
 
 use std::sync::LazyLock;
 
@@ -50,7 +52,11 @@ impl ServerVariable {
         edition: &Edition,
     ) {
         let reading = self.in_force(configured, edition);
-        facts.put_value(cluster, self.fact, reading.and_then(|text| self.value(&text)));
+        facts.put_value(
+            cluster,
+            self.fact,
+            reading.and_then(|text| self.value(&text)),
+        );
     }
 
     /// A text as the value of the fact; the error says why it is malformed.
@@ -58,10 +64,11 @@ impl ServerVariable {
         match self.fact.kind {
             ValueKind::Bool => flag(self.name, text).map(Value::Bool),
             ValueKind::Count | ValueKind::Bytes => number(text).map(Value::Whole),
-            // A word that the choice lacks is malformed, which is reported where it becomes the fact.
-            ValueKind::Choice(words) => {
-                Ok(Value::Text(choice(self.name, words, text).unwrap_or(text).to_owned()))
-            }
+            // A word that the choice lacks is malformed, which is reported where it becomes the
+            // fact.
+            ValueKind::Choice(words) => Ok(Value::Text(
+                choice(self.name, words, text).unwrap_or(text).to_owned(),
+            )),
             ValueKind::Text
             | ValueKind::Number
             | ValueKind::Micros
@@ -83,14 +90,22 @@ impl ServerVariable {
 
     /// Whether SET GLOBAL changes it at run time, in any version that the server may be.
     pub fn is_dynamic(&self, edition: &Edition) -> bool {
-        let known = edition.known().map(|(line, version)| (line.kind(), version));
+        let known = edition
+            .known()
+            .map(|(line, version)| (line.kind(), version));
         servers::servers().may_move(self.name, known)
     }
 
     /// The value in force, as written.
-    pub fn in_force(&self, configured: Option<Reading<Vec<u8>>>, edition: &Edition) -> Reading<String> {
+    pub fn in_force(
+        &self,
+        configured: Option<Reading<Vec<u8>>>,
+        edition: &Edition,
+    ) -> Reading<String> {
         let name = self.name;
-        let default = edition.known().map(|(line, version)| (line, version, default_of(name, line, version)));
+        let default = edition
+            .known()
+            .map(|(line, version)| (line, version, default_of(name, line, version)));
         let unset = match default {
             Some((line, version, ReleaseDefault::Absent)) => {
                 return Reading::unknown(
@@ -98,24 +113,35 @@ impl ServerVariable {
                     format!("{} {} has no {name}", line.name(), version.base()),
                 );
             }
-            Some((line, _, ReleaseDefault::Computed)) => {
-                Reading::unknown(Why::Absent, format!("nothing sets {name}; {} works it out", line.name()))
-            }
-            Some((line, version, ReleaseDefault::Fixed(value))) => {
-                Reading::known(value.to_owned(), Source::Default { of: series(line, version) })
-            }
+            Some((line, _, ReleaseDefault::Computed)) => Reading::unknown(
+                Why::Absent,
+                format!("nothing sets {name}; {} works it out", line.name()),
+            ),
+            Some((line, version, ReleaseDefault::Fixed(value))) => Reading::known(
+                value.to_owned(),
+                Source::Default {
+                    of: series(line, version),
+                },
+            ),
             None => Reading::unknown(
                 Why::NotCollected,
                 format!("nothing sets {name}, and it is unknown which version's default holds"),
             ),
         };
-        configured.map_or(unset, |reading| reading.map(|value| safe(value.trim_ascii())))
+        configured.map_or(unset, |reading| {
+            reading.map(|value| safe(value.trim_ascii()))
+        })
     }
 }
 
 /// `MySQL 8.0`, `MariaDB 10.11`.
 pub fn series(line: ProductLine, version: &Version) -> String {
-    format!("{} {}.{}", line.name(), version.number(0), version.number(1))
+    format!(
+        "{} {}.{}",
+        line.name(),
+        version.number(0),
+        version.number(1)
+    )
 }
 
 /// The default of a setting by its name.
@@ -128,8 +154,8 @@ pub fn named(name: &str) -> Option<&'static ServerVariable> {
     ALL.iter().find(|setting| setting.name == name)
 }
 
-/// The word of a choice, which is written in any case, and for some settings by a number or a synonym. The numbers of
-/// checksums, and those of doublewrite beyond 1, differ between versions.
+/// The word of a choice, which is written in any case, and for some settings by a number or a
+/// synonym. The numbers of checksums, and those of doublewrite beyond 1, differ between versions.
 fn choice(name: &str, words: &[&'static str], text: &str) -> Option<&'static str> {
     let text = text.to_ascii_lowercase();
     let by_number = || words.get(text.parse::<usize>().ok()?).copied();
@@ -139,13 +165,17 @@ fn choice(name: &str, words: &[&'static str], text: &str) -> Option<&'static str
         ("innodb_doublewrite", "false" | "0") => "off",
         (_, text) => text,
     };
-    words.iter().find(|word| word.eq_ignore_ascii_case(text)).copied()
+    words
+        .iter()
+        .find(|word| word.eq_ignore_ascii_case(text))
+        .copied()
 }
 
 /// A switch as my_getopt reads it. log_bin is a path prefix, and off only when it is empty.
 pub fn flag(name: &str, text: &str) -> Result<bool, String> {
     if name == "log_bin" {
-        // A server answers 0 or 1; as a path those and the words for yes and no are what nobody means.
+        // A server answers 0 or 1; as a path those and the words for yes and no are what nobody
+        // means.
         return match text.to_ascii_lowercase().as_str() {
             "" | "0" => Ok(false),
             "off" | "false" | "on" | "true" => Err(format!("`{text}` is a file name for log_bin")),
@@ -163,7 +193,9 @@ pub fn flag(name: &str, text: &str) -> Result<bool, String> {
 pub fn number(text: &str) -> Result<u64, String> {
     let refuse = || format!("`{text}` is no number");
     let (digits, unit) = match text.char_indices().next_back() {
-        Some((at, letter)) if letter.is_ascii_alphabetic() => (text.get(..at).unwrap_or_default(), letter),
+        Some((at, letter)) if letter.is_ascii_alphabetic() => {
+            (text.get(..at).unwrap_or_default(), letter)
+        }
         _ => (text, ' '),
     };
     let power = match unit.to_ascii_lowercase() {
@@ -203,16 +235,27 @@ mod tests {
         let mut choices = 0;
         for setting in ALL.iter() {
             let key = setting.fact;
-            let ValueKind::Choice(words) = key.kind else { continue };
+            let ValueKind::Choice(words) = key.kind else {
+                continue;
+            };
             choices += 1;
             for word in words.iter().chain(&["sideways"]) {
                 let mut facts = FactSet::default();
                 let written = word.to_ascii_uppercase().into_bytes();
                 let configured = Reading::known(written, Source::line("/etc/mysql/my.cnf", 3));
-                setting.put(&mut facts, &cluster, Some(configured), &edition(ProductLine::Mariadb, "11.4.2"));
+                setting.put(
+                    &mut facts,
+                    &cluster,
+                    Some(configured),
+                    &edition(ProductLine::Mariadb, "11.4.2"),
+                );
                 match facts.reading(&cluster, key.id) {
-                    Reading::Known { value, .. } => assert_eq!(value.to_string(), *word, "{}", key.name),
-                    Reading::Unknown { why, .. } => assert_eq!((*why, *word), (Why::Malformed, "sideways")),
+                    Reading::Known { value, .. } => {
+                        assert_eq!(value.to_string(), *word, "{}", key.name);
+                    }
+                    Reading::Unknown { why, .. } => {
+                        assert_eq!((*why, *word), (Why::Malformed, "sideways"));
+                    }
                 }
             }
         }
@@ -222,21 +265,34 @@ mod tests {
     /// Every fact that is named like a setting is read.
     #[test]
     fn whatever_has_a_fact_is_in_the_table() {
-        let read = ["mysql.binlog_storage_engine", "mysql.log_bin", "mysql.sync_binlog"];
-        for info in
-            catalog::all().filter(|info| info.name.starts_with("mysql.innodb_") || read.contains(&info.name))
+        let read = [
+            "mysql.binlog_storage_engine",
+            "mysql.log_bin",
+            "mysql.sync_binlog",
+        ];
+        for info in catalog::all()
+            .filter(|info| info.name.starts_with("mysql.innodb_") || read.contains(&info.name))
         {
             let place = [mysql::INNODB_DATA.name()].contains(&info.name);
             let of = |setting: &&ServerVariable| format!("mysql.{}", setting.name) == info.name;
-            assert!(place || ALL.iter().any(|setting| of(&setting)), "{}", info.name);
+            assert!(
+                place || ALL.iter().any(|setting| of(&setting)),
+                "{}",
+                info.name
+            );
         }
         for setting in ALL.iter() {
-            assert!(servers::leaving(Area::Mysql).contains_key(setting.name), "{}", setting.name);
+            assert!(
+                servers::leaving(Area::Mysql).contains_key(setting.name),
+                "{}",
+                setting.name
+            );
         }
         assert_eq!(ALL.len(), 25);
     }
 
-    /// What no file shows may have moved; of a server of unknown release that holds for either line.
+    /// What no file shows may have moved; of a server of unknown release that holds for either
+    /// line.
     #[test]
     fn what_set_global_changes_is_known_by_release() {
         use ProductLine::{Mariadb, Mysql};
@@ -253,7 +309,11 @@ mod tests {
             ("innodb_log_file_size", Mariadb, "10.11.19", true),
         ] {
             let setting = named(name).unwrap();
-            assert_eq!(setting.is_dynamic(&edition(line, version)), expected, "{name} {version}");
+            assert_eq!(
+                setting.is_dynamic(&edition(line, version)),
+                expected,
+                "{name} {version}"
+            );
         }
         let unknown = Edition::unknown_program();
         assert!(named("innodb_doublewrite").unwrap().is_dynamic(&unknown));
@@ -261,7 +321,11 @@ mod tests {
     }
 
     fn default(name: &str, line: ProductLine, version: &str) -> Option<String> {
-        named(name).unwrap().in_force(None, &edition(line, version)).value().cloned()
+        named(name)
+            .unwrap()
+            .in_force(None, &edition(line, version))
+            .value()
+            .cloned()
     }
 
     #[test]
@@ -278,13 +342,23 @@ mod tests {
             ("log_bin", Mysql, "8.0.36", Some("binlog")),
             ("innodb_flush_method", Mysql, "5.6.51", Some("fsync")),
             ("innodb_checksum_algorithm", Mysql, "5.6.51", Some("innodb")),
-            ("innodb_checksum_algorithm", Mariadb, "10.3.39", Some("crc32")),
+            (
+                "innodb_checksum_algorithm",
+                Mariadb,
+                "10.3.39",
+                Some("crc32"),
+            ),
             ("innodb_page_size", Mysql, "5.6.51", Some("16384")),
             ("innodb_use_native_aio", Mariadb, "10.11.19", Some("on")),
             ("binlog_storage_engine", Mysql, "8.4.0", None),
             ("binlog_storage_engine", Mariadb, "12.3.1", Some("")),
             ("innodb_checksum_algorithm", Mysql, "8.0.36", Some("crc32")),
-            ("innodb_checksum_algorithm", Mariadb, "10.11.19", Some("full_crc32")),
+            (
+                "innodb_checksum_algorithm",
+                Mariadb,
+                "10.11.19",
+                Some("full_crc32"),
+            ),
             ("log_bin", Mysql, "5.7.44", Some("")),
             ("log_bin", Mariadb, "10.11.19", Some("")),
             ("innodb_io_capacity", Mysql, "8.4.1", Some("10000")),
@@ -298,7 +372,11 @@ mod tests {
             ("innodb_log_write_ahead_size", Mariadb, "10.11.19", None),
             ("innodb_redo_log_capacity", Mysql, "8.0.36", None),
         ] {
-            assert_eq!(default(name, line, version).as_deref(), expected, "{name} {version}");
+            assert_eq!(
+                default(name, line, version).as_deref(),
+                expected,
+                "{name} {version}"
+            );
         }
     }
 
@@ -315,10 +393,17 @@ mod tests {
         ] {
             assert_eq!(number(text).ok(), expected, "{text}");
         }
-        for (text, expected) in
-            [("0", Some("fsync")), ("nosync", Some("nosync")), ("o_direct", Some("O_DIRECT")), ("6", None)]
-        {
-            assert_eq!(choice("innodb_flush_method", FlushMethod::WORDS, text), expected, "{text}");
+        for (text, expected) in [
+            ("0", Some("fsync")),
+            ("nosync", Some("nosync")),
+            ("o_direct", Some("O_DIRECT")),
+            ("6", None),
+        ] {
+            assert_eq!(
+                choice("innodb_flush_method", FlushMethod::WORDS, text),
+                expected,
+                "{text}"
+            );
         }
         assert_eq!(flag("log_bin", "/srv/binlog"), Ok(true));
         assert_eq!(flag("log_bin", ""), Ok(false));

@@ -12,8 +12,10 @@ use crate::facts::{Reading, Scope, ServerKind, Subject, Why};
 use crate::host::{ConfigDirective, Dialect, MissKind, Moment, Question, Stat, Tool};
 use crate::testing::{Fake, sentences, shown};
 
-const MARIADB: &str = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n";
-const MYSQL: &str = "/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)\n";
+const MARIADB: &str =
+    "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n";
+const MYSQL: &str =
+    "/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)\n";
 
 fn stat(mode: u64, inode: u64, changed: u64) -> Vec<u8> {
     owned(27, mode, inode, changed)
@@ -43,8 +45,9 @@ fn directory(fake: Fake, path: &str, inode: u64) -> Fake {
 
 /// An option file: `[group]`s with `name=value`, and includes.
 fn cnf(fake: Fake, path: &str, lines: &[(&str, &str)]) -> Fake {
-    let setting =
-        |(line, (key, value)): (u32, &(&str, &str))| ConfigDirective::new(line, *key, *value).encode();
+    let setting = |(line, (key, value)): (u32, &(&str, &str))| {
+        ConfigDirective::new(line, *key, *value).encode()
+    };
     let answer: Vec<u8> = (1..).zip(lines).flat_map(setting).collect();
     fake.answer(Question::Config(path.into(), Dialect::Mysql), answer)
         .answer(Question::Stat(path.into()), stat(0o100_644, 9, 50))
@@ -56,28 +59,50 @@ const SOCKET: &str = "/run/mysqld/mysqld.sock";
 fn saying(fake: Fake, lines: &str) -> Fake {
     fake.answer(Question::Identity, "euid=0\n")
         .answer(Question::Stat(SOCKET.into()), stat(0o140_777, 12, 1200))
-        .answer(Question::MysqlSettings(SOCKET.into()), format!("datadir\t/srv/db/\n{lines}"))
+        .answer(
+            Question::MysqlSettings(SOCKET.into()),
+            format!("datadir\t/srv/db/\n{lines}"),
+        )
 }
 
-/// A MariaDB of process 10 in /srv/db that started half a second after second 1100, and adds nothing to what its files say.
+/// A MariaDB of process 10 in /srv/db that started half a second after second 1100, and adds
+/// nothing to what its files say.
 fn running(program: &str, version: &str) -> Fake {
-    let tool = if program.ends_with("mariadbd") { Tool::Mariadbd } else { Tool::Mysqld };
+    let tool = if program.ends_with("mariadbd") {
+        Tool::Mariadbd
+    } else {
+        Tool::Mysqld
+    };
     let fake = Fake::default()
-        .answer(Question::Servers, format!("10 1 27 {}\n", program.rsplit('/').next().unwrap()))
+        .answer(
+            Question::Servers,
+            format!("10 1 27 {}\n", program.rsplit('/').next().unwrap()),
+        )
         .answer(Question::CommandLine(10), "")
         .answer(Question::Environment(10), "")
         .answer(Question::UserName(27), "mysql")
         .symlink("/proc/10/cwd", "/srv/db")
         .symlink("/proc/10/exe", program)
         .answer(Question::RealPath(program.into()), program)
-        .answer(Question::Stat("/srv/db/ibdata1".into()), stat(0o100_660, 33, 5))
+        .answer(
+            Question::Stat("/srv/db/ibdata1".into()),
+            stat(0o100_660, 33, 5),
+        )
         .answer(Question::Tablespaces(10), "8 1 33\n")
-        .answer(Question::Stat("/proc/10/exe".into()), stat(0o100_755, 77, 5))
+        .answer(
+            Question::Stat("/proc/10/exe".into()),
+            stat(0o100_755, 77, 5),
+        )
         .answer(Question::Stat(program.into()), stat(0o100_755, 77, 5))
         .answer(Question::Run(tool, vec!["--version".to_owned()]), version)
         .answer(Question::Started(10), "1100500000000\n")
-        .file("/proc/10/stat", "10 (db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10000 1 2\n");
-    let fake = ["/etc", "/etc/mysql"].iter().fold(fake, |fake, path| directory(fake, path, 4));
+        .file(
+            "/proc/10/stat",
+            "10 (db) S 1 1 1 0 -1 1 1 0 0 0 5 3 0 0 20 0 9 0 10000 1 2\n",
+        );
+    let fake = ["/etc", "/etc/mysql"]
+        .iter()
+        .fold(fake, |fake, path| directory(fake, path, 4));
     saying(directory(fake, "/srv/db", 3), "")
 }
 
@@ -102,7 +127,11 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
     let fake = cnf(
         fake,
         "/etc/mysql/my.cnf",
-        &[("mysqld.datadir", "/srv/db"), ("mysqld.sync_binlog", "1"), ("includedir", "/etc/mysql/conf.d")],
+        &[
+            ("mysqld.datadir", "/srv/db"),
+            ("mysqld.sync_binlog", "1"),
+            ("includedir", "/etc/mysql/conf.d"),
+        ],
     );
     let fake = cnf(
         fake,
@@ -123,19 +152,42 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
             ("server.innodb_log_group_home_dir", "../redo"),
         ],
     )
-    .answer(Question::List("/etc/mysql/conf.d".into()), "a.cnf\0b.cnf\0c.cnf.bak\0")
+    .answer(
+        Question::List("/etc/mysql/conf.d".into()),
+        "a.cnf\0b.cnf\0c.cnf.bak\0",
+    )
     .answer(Question::RealPath("/srv/db/../redo".into()), "/srv/redo");
     let fake = directory(directory(fake, "/etc/mysql/conf.d", 6), "/srv/log", 7);
     let facts = collect(&fake);
 
-    assert_eq!(facts.value(&db(), &cluster::KIND), Some(ServerKind::Mariadb), "{}", shown(&facts));
-    assert_eq!(facts.value(&db(), &mysql::VERSION).unwrap().base(), "10.11.19");
+    assert_eq!(
+        facts.value(&db(), &cluster::KIND),
+        Some(ServerKind::Mariadb),
+        "{}",
+        shown(&facts)
+    );
+    assert_eq!(
+        facts.value(&db(), &mysql::VERSION).unwrap().base(),
+        "10.11.19"
+    );
     for (name, expected) in [
         ("mysql.data_directory", "/srv/db /proc/10/cwd"),
-        ("mysql.redo_directory", "/srv/redo /etc/mysql/conf.d/a.cnf:3"),
-        ("mysql.binlog_directory", "/srv/log /etc/mysql/conf.d/a.cnf:2"),
-        ("mysql.innodb_flush_log_at_trx_commit", "2 /etc/mysql/conf.d/b.cnf:1"),
-        ("mysql.innodb_flush_method", "O_DIRECT default of MariaDB 10.11"),
+        (
+            "mysql.redo_directory",
+            "/srv/redo /etc/mysql/conf.d/a.cnf:3",
+        ),
+        (
+            "mysql.binlog_directory",
+            "/srv/log /etc/mysql/conf.d/a.cnf:2",
+        ),
+        (
+            "mysql.innodb_flush_log_at_trx_commit",
+            "2 /etc/mysql/conf.d/b.cnf:1",
+        ),
+        (
+            "mysql.innodb_flush_method",
+            "O_DIRECT default of MariaDB 10.11",
+        ),
         ("mysql.innodb_doublewrite", "off /etc/mysql/conf.d/b.cnf:3"),
         ("mysql.doublewrite_directory", "? absent"),
         ("mysql.undo_directory", "? absent"),
@@ -155,16 +207,27 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
         Question::CommandLine(10),
         "--defaults_file=/own.cnf\n--sync_binlog=5\n--disable_log_bin=1\n",
     );
-    let fake = cnf(fake, "/etc/my.cnf", &[("mysqld.innodb_flush_method", "nosync")]);
+    let fake = cnf(
+        fake,
+        "/etc/my.cnf",
+        &[("mysqld.innodb_flush_method", "nosync")],
+    );
     let fake = cnf(
         fake,
         "/own.cnf",
-        &[("mysqld.sync_binlog", "9"), ("mysqld.log_bin", "/srv/x"), ("mysqld-8.0.innodb_io_capacity", "4k")],
+        &[
+            ("mysqld.sync_binlog", "9"),
+            ("mysqld.log_bin", "/srv/x"),
+            ("mysqld-8.0.innodb_io_capacity", "4k"),
+        ],
     );
     let persisted = ConfigDirective::new(1, "persisted.sync_binlog", "100").encode();
     let auto = "/srv/db/mysqld-auto.cnf";
     let fake = fake
-        .answer(Question::Config(auto.into(), Dialect::MysqlPersisted), persisted)
+        .answer(
+            Question::Config(auto.into(), Dialect::MysqlPersisted),
+            persisted,
+        )
         .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50));
     let facts = collect(&fake);
     for (name, expected) in [
@@ -186,42 +249,91 @@ fn what_was_persisted_counts_only_where_it_is_read() {
     let base = |lines: &[(&str, &str)]| {
         let persisted = ConfigDirective::new(1, "persisted.sync_binlog", "100").encode();
         cnf(running("/usr/sbin/mysqld", MYSQL), "/etc/my.cnf", lines)
-            .answer(Question::Config(auto.into(), Dialect::MysqlPersisted), persisted)
+            .answer(
+                Question::Config(auto.into(), Dialect::MysqlPersisted),
+                persisted,
+            )
             .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50))
     };
     let sync = |fake: Fake| told(&collect(&fake), "mysql.sync_binlog");
-    assert_eq!(sync(base(&[("mysqld.sync_binlog", "5")])), "100 /srv/db/mysqld-auto.cnf:1");
+    assert_eq!(
+        sync(base(&[("mysqld.sync_binlog", "5")])),
+        "100 /srv/db/mysqld-auto.cnf:1"
+    );
     for off in ["OFF", "0", "false"] {
-        let lines = [("mysqld.sync_binlog", "5"), ("mysqld.persisted_globals_load", off)];
+        let lines = [
+            ("mysqld.sync_binlog", "5"),
+            ("mysqld.persisted_globals_load", off),
+        ];
         assert_eq!(sync(base(&lines)), "5 /etc/my.cnf:1", "{off}");
     }
-    let skipped = base(&[("mysqld.sync_binlog", "5"), ("mysqld.skip_persisted_globals_load", "1")]);
+    let skipped = base(&[
+        ("mysqld.sync_binlog", "5"),
+        ("mysqld.skip_persisted_globals_load", "1"),
+    ]);
     assert_eq!(sync(skipped), "5 /etc/my.cnf:1");
     let said = |says: &str| sync(saying(base(&[("mysqld.sync_binlog", "5")]), says));
-    assert_eq!(said("sync_binlog\t100\n"), "100 /srv/db/mysqld-auto.cnf:1", "the server agrees");
-    assert_eq!(said("sync_binlog\t7\n"), "7 the server at /run/mysqld/mysqld.sock");
+    assert_eq!(
+        said("sync_binlog\t100\n"),
+        "100 /srv/db/mysqld-auto.cnf:1",
+        "the server agrees"
+    );
+    assert_eq!(
+        said("sync_binlog\t7\n"),
+        "7 the server at /run/mysqld/mysqld.sock"
+    );
 }
 
 #[test]
 fn what_was_changed_since_the_start_is_not_in_force() {
-    let base = || cnf(running("/usr/sbin/mariadbd", MARIADB), "/etc/my.cnf", &[("mysqld.sync_binlog", "1")]);
-    assert_eq!(told(&collect(&base()), "mysql.sync_binlog"), "1 /etc/my.cnf:1");
-    let later = base().answer(Question::Stat("/etc/my.cnf".into()), stat(0o100_644, 9, 1100));
+    let base = || {
+        cnf(
+            running("/usr/sbin/mariadbd", MARIADB),
+            "/etc/my.cnf",
+            &[("mysqld.sync_binlog", "1")],
+        )
+    };
+    assert_eq!(
+        told(&collect(&base()), "mysql.sync_binlog"),
+        "1 /etc/my.cnf:1"
+    );
+    let later = base().answer(
+        Question::Stat("/etc/my.cnf".into()),
+        stat(0o100_644, 9, 1100),
+    );
     let facts = collect(&later);
     assert_eq!(told(&facts, "mysql.sync_binlog"), "? ambiguous");
-    assert_eq!(told(&facts, "mysql.innodb_doublewrite"), "? ambiguous", "what nothing sets is uncertain too");
-    assert_eq!(told(&facts, "mysql.data_directory"), "/srv/db /proc/10/cwd", "where it works stays certain");
+    assert_eq!(
+        told(&facts, "mysql.innodb_doublewrite"),
+        "? ambiguous",
+        "what nothing sets is uncertain too"
+    );
+    assert_eq!(
+        told(&facts, "mysql.data_directory"),
+        "/srv/db /proc/10/cwd",
+        "where it works stays certain"
+    );
     // `sed -i` and a restart in one second.
     let exact = |nanos| {
         let changed = format!(
             "mode=33188 uid=27 gid=27 major=8 minor=1 node_major=0 node_minor=0 inode=9 size=1 changed=1100.{nanos}"
         );
-        told(&collect(&base().answer(Question::Stat("/etc/my.cnf".into()), changed)), "mysql.sync_binlog")
+        told(
+            &collect(&base().answer(Question::Stat("/etc/my.cnf".into()), changed)),
+            "mysql.sync_binlog",
+        )
     };
     assert_eq!(exact("300000000"), "1 /etc/my.cnf:1");
-    assert_eq!(exact("495000000"), "? ambiguous", "the clock of files can be behind");
+    assert_eq!(
+        exact("495000000"),
+        "? ambiguous",
+        "the clock of files can be behind"
+    );
     let unknown_start = base().answer(Question::Started(10), "garbage");
-    assert_eq!(told(&collect(&unknown_start), "mysql.sync_binlog"), "? ambiguous");
+    assert_eq!(
+        told(&collect(&unknown_start), "mysql.sync_binlog"),
+        "? ambiguous"
+    );
 }
 
 /// From 11 on the flush method sets it too, to what only the server says.
@@ -235,13 +347,19 @@ fn the_flush_method_leaves_open_what_it_makes_of_other_settings() {
         told(&collect(&saying(fake, says)), name)
     };
     let said = "innodb_data_file_buffering\t";
-    assert_eq!(told_of(ELEVEN, &[], &format!("{said}OFF\n")), "no default of MariaDB 11.4");
+    assert_eq!(
+        told_of(ELEVEN, &[], &format!("{said}OFF\n")),
+        "no default of MariaDB 11.4"
+    );
     assert_eq!(
         told_of(ELEVEN, &set, &format!("{said}ON\n")),
         "yes the server at /run/mysqld/mysqld.sock",
         "whoever reads the files alone would think otherwise"
     );
-    assert_eq!(told_of(ELEVEN, &set, "innodb_io_capacity\t200\n"), "? ambiguous");
+    assert_eq!(
+        told_of(ELEVEN, &set, "innodb_io_capacity\t200\n"),
+        "? ambiguous"
+    );
     assert_eq!(told_of(MARIADB, &set, ""), "? absent", "10.11 has none");
 }
 
@@ -253,7 +371,13 @@ fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
         ("mysqld.innodb_flush_log_at_trx_commit", "1"),
         ("mysqld.log_bin", "x"),
     ];
-    let base = || cnf(running("/usr/sbin/mariadbd", MARIADB), "/etc/my.cnf", &lines);
+    let base = || {
+        cnf(
+            running("/usr/sbin/mariadbd", MARIADB),
+            "/etc/my.cnf",
+            &lines,
+        )
+    };
     let facts = collect(&saying(
         base(),
         "sync_binlog\t1\ninnodb_flush_log_at_trx_commit\t2\nlog_bin\tON\ninnodb_flush_method\tO_DIRECT\n\
@@ -261,24 +385,52 @@ fn what_the_server_says_is_in_force_and_the_line_is_named_that_says_so_too() {
     ));
     for (name, expected) in [
         ("mysql.sync_binlog", "1 /etc/my.cnf:1"),
-        ("mysql.innodb_flush_log_at_trx_commit", "2 the server at /run/mysqld/mysqld.sock"),
+        (
+            "mysql.innodb_flush_log_at_trx_commit",
+            "2 the server at /run/mysqld/mysqld.sock",
+        ),
         ("mysql.log_bin", "yes /etc/my.cnf:3"),
-        ("mysql.innodb_flush_method", "O_DIRECT default of MariaDB 10.11"),
-        ("mysql.innodb_io_capacity", "400 the server at /run/mysqld/mysqld.sock"),
-        ("mysql.innodb_log_file_size", "10485760 the server at /run/mysqld/mysqld.sock"),
+        (
+            "mysql.innodb_flush_method",
+            "O_DIRECT default of MariaDB 10.11",
+        ),
+        (
+            "mysql.innodb_io_capacity",
+            "400 the server at /run/mysqld/mysqld.sock",
+        ),
+        (
+            "mysql.innodb_log_file_size",
+            "10485760 the server at /run/mysqld/mysqld.sock",
+        ),
     ] {
         assert_eq!(told(&facts, name), expected, "{name}");
     }
-    let warned = |words: &str| sentences(&facts).iter().filter(|warning| warning.contains(words)).count();
-    assert_eq!(warned("innodb_flush_log_at_trx_commit is 1 in /etc/my.cnf:2 and 2 in the running server"), 1);
+    let warned = |words: &str| {
+        sentences(&facts)
+            .iter()
+            .filter(|warning| warning.contains(words))
+            .count()
+    };
+    assert_eq!(
+        warned("innodb_flush_log_at_trx_commit is 1 in /etc/my.cnf:2 and 2 in the running server"),
+        1
+    );
     assert_eq!(sentences(&facts).len(), 1, "{:?}", sentences(&facts));
 }
 
 #[test]
 fn what_a_server_that_says_nothing_may_have_been_told_is_unknown() {
-    let base = || cnf(running("/usr/sbin/mariadbd", MARIADB), "/etc/my.cnf", &[("mysqld.sync_binlog", "1")]);
+    let base = || {
+        cnf(
+            running("/usr/sbin/mariadbd", MARIADB),
+            "/etc/my.cnf",
+            &[("mysqld.sync_binlog", "1")],
+        )
+    };
     let asked = |fake: &Fake| {
-        fake.asked().iter().any(|question| matches!(question.bare(), Question::MysqlSettings(_)))
+        fake.asked()
+            .iter()
+            .any(|question| matches!(question.bare(), Question::MysqlSettings(_)))
     };
     let old = Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]);
     for (fake, expected, asks) in [
@@ -320,42 +472,94 @@ fn what_the_server_may_see_otherwise_is_unknown() {
     let sync = |fake: Fake| told(&collect(&fake), "mysql.sync_binlog");
     let one = &[("mysqld.sync_binlog", "1")][..];
     assert_eq!(sync(base()), "0 default of MariaDB 10.11");
-    assert_eq!(sync(cnf(base(), "/etc/my.cnf", &[("mysqld.sync_b", "")])), "? ambiguous", "an abbreviation");
-    assert_eq!(sync(cnf(base(), "/etc/my.cnf", &[("mysqld.sync_binlog", "")])), "? ambiguous");
-    assert_eq!(sync(cnf(base(), "/etc/my.cnf", &[("include", "more.cnf"), one[0]])), "1 /etc/my.cnf:2");
-    assert_eq!(sync(cnf(base(), "/etc/my.cnf", &[one[0], ("include", "more.cnf")])), "? ambiguous");
-    assert_eq!(sync(cnf(base(), "/etc/my.cnf", &[("includedir", "/gone")])), "? malformed");
     assert_eq!(
-        sync(base().refuse(Question::Config("/etc/my.cnf".into(), Dialect::Mysql), MissKind::Denied)),
+        sync(cnf(base(), "/etc/my.cnf", &[("mysqld.sync_b", "")])),
+        "? ambiguous",
+        "an abbreviation"
+    );
+    assert_eq!(
+        sync(cnf(base(), "/etc/my.cnf", &[("mysqld.sync_binlog", "")])),
+        "? ambiguous"
+    );
+    assert_eq!(
+        sync(cnf(
+            base(),
+            "/etc/my.cnf",
+            &[("include", "more.cnf"), one[0]]
+        )),
+        "1 /etc/my.cnf:2"
+    );
+    assert_eq!(
+        sync(cnf(
+            base(),
+            "/etc/my.cnf",
+            &[one[0], ("include", "more.cnf")]
+        )),
+        "? ambiguous"
+    );
+    assert_eq!(
+        sync(cnf(base(), "/etc/my.cnf", &[("includedir", "/gone")])),
+        "? malformed"
+    );
+    assert_eq!(
+        sync(base().refuse(
+            Question::Config("/etc/my.cnf".into(), Dialect::Mysql),
+            MissKind::Denied
+        )),
         "? denied"
     );
-    assert_eq!(sync(base().refuse(Question::Environment(10), MissKind::Denied)), "? denied");
+    assert_eq!(
+        sync(base().refuse(Question::Environment(10), MissKind::Denied)),
+        "? denied"
+    );
     let ours = base().answer(Question::CommandLine(10), "--sync_binlog=1\n");
-    assert_eq!(sync(ours.refuse(Question::Environment(10), MissKind::Denied)), "1 /proc/10/cmdline");
+    assert_eq!(
+        sync(ours.refuse(Question::Environment(10), MissKind::Denied)),
+        "1 /proc/10/cmdline"
+    );
     // Everybody may write it, so the server ignores it.
     let open = cnf(base(), "/etc/my.cnf", one);
     let open = open.answer(Question::Stat("/etc/my.cnf".into()), stat(0o100_666, 9, 50));
     let facts = collect(&open);
-    assert_eq!(told(&facts, "mysql.sync_binlog"), "0 default of MariaDB 10.11");
-    assert!(sentences(&facts).iter().any(|warning| warning.contains("ignores")), "{:?}", sentences(&facts));
+    assert_eq!(
+        told(&facts, "mysql.sync_binlog"),
+        "0 default of MariaDB 10.11"
+    );
+    assert!(
+        sentences(&facts)
+            .iter()
+            .any(|warning| warning.contains("ignores")),
+        "{:?}",
+        sentences(&facts)
+    );
     // A group of some version counts only when that is known.
     let other = base().symlink("/proc/10/exe", "/opt/mariadbd");
-    let facts = collect(&cnf(other, "/etc/my.cnf", &[("mariadb-10.11.sync_binlog", "1")]));
+    let facts = collect(&cnf(
+        other,
+        "/etc/my.cnf",
+        &[("mariadb-10.11.sync_binlog", "1")],
+    ));
     assert_eq!(told(&facts, "mysql.sync_binlog"), "? ambiguous");
     assert_eq!(told(&facts, "mysql.innodb_flush_method"), "? not collected");
     assert_eq!(told(&facts, "cluster.kind"), "mariadb /proc/10/exe");
     // The same name can be another program in a container.
-    let other = base().answer(Question::Stat("/proc/10/exe".into()), stat(0o100_755, 78, 5));
+    let other = base().answer(
+        Question::Stat("/proc/10/exe".into()),
+        stat(0o100_755, 78, 5),
+    );
     assert_eq!(told(&collect(&other), "mysql.version"), "? ambiguous");
 }
 
 #[test]
 fn a_server_in_another_name_space_is_not_mixed_up_with_what_is_here() {
-    let fake = running("/usr/sbin/mariadbd", MARIADB).answer(Question::Tablespaces(10), "8 1 4711\n");
+    let fake =
+        running("/usr/sbin/mariadbd", MARIADB).answer(Question::Tablespaces(10), "8 1 4711\n");
     let facts = collect(&fake);
     assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
     assert!(
-        sentences(&facts).iter().any(|warning| warning.contains("name space")),
+        sentences(&facts)
+            .iter()
+            .any(|warning| warning.contains("name space")),
         "{:?}",
         sentences(&facts)
     );
@@ -366,19 +570,51 @@ fn what_is_installed_is_found_where_packages_put_it_and_a_directory_that_is_aske
     let installed = |fake: Fake| {
         let fake = fake
             .answer(Question::Servers, "")
-            .answer(Question::RealPath("/usr/sbin/mariadbd".into()), "/usr/sbin/mariadbd")
-            .answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), MARIADB);
-        let fake = directory(directory(fake, "/var/lib/mysql", 3), "/var/lib/mysql/mysql", 4);
-        fake.answer(Question::Stat("/var/lib/mysql/ibdata1".into()), stat(0o100_644, 9, 5))
+            .answer(
+                Question::RealPath("/usr/sbin/mariadbd".into()),
+                "/usr/sbin/mariadbd",
+            )
+            .answer(
+                Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]),
+                MARIADB,
+            );
+        let fake = directory(
+            directory(fake, "/var/lib/mysql", 3),
+            "/var/lib/mysql/mysql",
+            4,
+        );
+        fake.answer(
+            Question::Stat("/var/lib/mysql/ibdata1".into()),
+            stat(0o100_644, 9, 5),
+        )
     };
-    let facts = collect(&cnf(installed(Fake::default()), "/etc/my.cnf", &[("mysqld.sync_binlog", "1")]));
+    let facts = collect(&cnf(
+        installed(Fake::default()),
+        "/etc/my.cnf",
+        &[("mysqld.sync_binlog", "1")],
+    ));
     let subject = Subject::cluster("/var/lib/mysql");
     assert_eq!(facts.value(&subject, &mysql::RUNNING), Some(false));
-    assert_eq!(facts.value(&subject, &mysql::SYNC_BINLOG), Some(1), "{}", shown(&facts));
+    assert_eq!(
+        facts.value(&subject, &mysql::SYNC_BINLOG),
+        Some(1),
+        "{}",
+        shown(&facts)
+    );
 
-    let fake = directory(directory(installed(Fake::default()), "/srv/db", 5), "/srv/db/mysql", 6);
-    let fake = fake.answer(Question::Stat("/srv/db/ibdata1".into()), stat(0o100_644, 9, 5));
-    let request = Request { target: Some("/srv/db".into()), ..Request::default() };
+    let fake = directory(
+        directory(installed(Fake::default()), "/srv/db", 5),
+        "/srv/db/mysql",
+        6,
+    );
+    let fake = fake.answer(
+        Question::Stat("/srv/db/ibdata1".into()),
+        stat(0o100_644, 9, 5),
+    );
+    let request = Request {
+        target: Some("/srv/db".into()),
+        ..Request::default()
+    };
     let facts = look(&fake, &request);
     assert_eq!(told(&facts, "mysql.data_directory"), "/srv/db /srv/db");
     assert_eq!(
@@ -393,24 +629,55 @@ fn a_server_in_a_container_is_read_as_it_sees_itself_and_found_where_it_lies_her
     let fake = running("/usr/sbin/mariadbd", MARIADB)
         .symlink("/proc/self/ns/mnt", "mnt:[1]")
         .symlink("/proc/10/ns/mnt", "mnt:[2]")
-        .file("/proc/self/mountinfo", "2 1 8:1 / /mnt rw - ext4 /dev/sda1 rw\n")
+        .file(
+            "/proc/self/mountinfo",
+            "2 1 8:1 / /mnt rw - ext4 /dev/sda1 rw\n",
+        )
         .file(
             "/proc/10/mountinfo",
             "9 1 0:40 / / rw - overlay overlay rw\n10 9 8:1 /vol /srv/db rw - ext4 /dev/sda1 rw\n",
         )
-        .answer(Question::Stat("/proc/10/root/srv/db".into()), stat(0o040_755, 3, 5))
-        .answer(Question::Stat("/proc/10/root/srv/db/ibdata1".into()), stat(0o100_660, 33, 5))
-        .answer(Question::Stat("/proc/10/root/etc".into()), stat(0o040_755, 8, 5))
-        .answer(Question::Stat(format!("/proc/10/root{SOCKET}").into()), stat(0o140_777, 12, 1200))
-        .answer(Question::MysqlSettings(format!("/proc/10/root{SOCKET}").into()), "datadir\t/srv/db/\n")
+        .answer(
+            Question::Stat("/proc/10/root/srv/db".into()),
+            stat(0o040_755, 3, 5),
+        )
+        .answer(
+            Question::Stat("/proc/10/root/srv/db/ibdata1".into()),
+            stat(0o100_660, 33, 5),
+        )
+        .answer(
+            Question::Stat("/proc/10/root/etc".into()),
+            stat(0o040_755, 8, 5),
+        )
+        .answer(
+            Question::Stat(format!("/proc/10/root{SOCKET}").into()),
+            stat(0o140_777, 12, 1200),
+        )
+        .answer(
+            Question::MysqlSettings(format!("/proc/10/root{SOCKET}").into()),
+            "datadir\t/srv/db/\n",
+        )
         .answer(Question::Stat("/srv/db".into()), stat(0o040_755, 99, 5))
         .answer(Question::Stat("/mnt/vol".into()), stat(0o040_755, 3, 5));
     let fake = cnf(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
-    let fake = cnf(fake, "/proc/10/root/etc/my.cnf", &[("mysqld.sync_binlog", "1")]);
+    let fake = cnf(
+        fake,
+        "/proc/10/root/etc/my.cnf",
+        &[("mysqld.sync_binlog", "1")],
+    );
     let facts = collect(&fake);
     let subject = Subject::cluster("/mnt/vol");
-    assert_eq!(facts.value(&subject, &mysql::DATA).as_deref(), Some("/mnt/vol"), "{}", shown(&facts));
-    assert_eq!(facts.value(&subject, &mysql::SYNC_BINLOG), Some(1), "its own files, not ours");
+    assert_eq!(
+        facts.value(&subject, &mysql::DATA).as_deref(),
+        Some("/mnt/vol"),
+        "{}",
+        shown(&facts)
+    );
+    assert_eq!(
+        facts.value(&subject, &mysql::SYNC_BINLOG),
+        Some(1),
+        "its own files, not ours"
+    );
 }
 
 #[test]
@@ -430,7 +697,9 @@ fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds()
             || told(&facts, "mysql.sync_binlog").starts_with('?')
     );
     assert!(
-        sentences(&facts).iter().any(|says| says.contains("process 9 of user 42")),
+        sentences(&facts)
+            .iter()
+            .any(|says| says.contains("process 9 of user 42")),
         "{:?}",
         sentences(&facts)
     );
@@ -442,9 +711,18 @@ fn a_directory_that_is_another_s_here_is_none_of_a_process_that_shows_its_own_in
         let fake = running("/usr/sbin/mariadbd", MARIADB)
             .symlink("/proc/self/ns/mnt", "mnt:[1]")
             .symlink("/proc/10/ns/mnt", "mnt:[2]")
-            .answer(Question::Stat("/proc/10/root/srv/db".into()), stat(0o040_755, 3, 5))
-            .answer(Question::Stat("/proc/10/root/srv/db/ibdata1".into()), stat(0o100_660, 33, 5))
-            .answer(Question::Stat("/srv/db".into()), owned(owner, 0o040_755, 3, 5));
+            .answer(
+                Question::Stat("/proc/10/root/srv/db".into()),
+                stat(0o040_755, 3, 5),
+            )
+            .answer(
+                Question::Stat("/proc/10/root/srv/db/ibdata1".into()),
+                stat(0o100_660, 33, 5),
+            )
+            .answer(
+                Question::Stat("/srv/db".into()),
+                owned(owner, 0o040_755, 3, 5),
+            );
         told(&collect(&fake), "mysql.running")
     };
     assert_eq!(seen(27), "yes /proc/10");
@@ -454,21 +732,39 @@ fn a_directory_that_is_another_s_here_is_none_of_a_process_that_shows_its_own_in
 #[test]
 fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
     let installed = |servers: &str| {
-        let fake = directory(directory(Fake::default(), "/var/lib/mysql", 3), "/var/lib/mysql/mysql", 4);
+        let fake = directory(
+            directory(Fake::default(), "/var/lib/mysql", 3),
+            "/var/lib/mysql/mysql",
+            4,
+        );
         let fake = fake
             .answer(Question::Servers, servers)
             .answer(Question::CommandLine(10), "")
             .answer(Question::Environment(10), "")
             .symlink("/proc/10/cwd", "/var/lib/mysql")
             .refuse(Question::Tablespaces(10), MissKind::Denied)
-            .answer(Question::RealPath("/usr/sbin/mariadbd".into()), "/usr/sbin/mariadbd")
-            .answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), MARIADB)
-            .answer(Question::Stat("/var/lib/mysql/ibdata1".into()), stat(0o100_644, 9, 5));
+            .answer(
+                Question::RealPath("/usr/sbin/mariadbd".into()),
+                "/usr/sbin/mariadbd",
+            )
+            .answer(
+                Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]),
+                MARIADB,
+            )
+            .answer(
+                Question::Stat("/var/lib/mysql/ibdata1".into()),
+                stat(0o100_644, 9, 5),
+            );
         let facts = collect(&fake);
         facts.value(&Subject::cluster("/var/lib/mysql"), &mysql::RUNNING)
     };
     assert_eq!(installed(""), Some(false));
-    for servers in ["10 1 27 mariadbd\n", "10 1 0 mysqld\n", "10 1 - mysqld\n", "more 27 5\n"] {
+    for servers in [
+        "10 1 27 mariadbd\n",
+        "10 1 0 mysqld\n",
+        "10 1 - mysqld\n",
+        "more 27 5\n",
+    ] {
         assert_eq!(installed(servers), None, "{servers}");
     }
     assert_eq!(
@@ -479,7 +775,8 @@ fn whether_a_server_runs_is_unknown_where_a_process_may_be_it() {
 }
 
 proptest! {
-    /// Files that include each other in any way end, and no more than a bounded number of files is read.
+    /// Files that include each other in any way end, and no more than a bounded number of files is
+    /// read.
     #[test]
     fn any_web_of_includes_ends(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..40)) {
         let mut fake = running("/usr/sbin/mariadbd", MARIADB).symlink("/etc/my.cnf", "x");
@@ -531,19 +828,38 @@ fn the_old_sizes_of_the_redo_log_are_ignored_where_its_capacity_is_set() {
         mysql(&[SIZE, CAPACITY, FILES]),
         "innodb_log_file_size,innodb_log_files_in_group /etc/my.cnf:2"
     );
-    assert_eq!(mysql(&[CAPACITY, FILES]), "innodb_log_files_in_group /etc/my.cnf:1");
-    assert_eq!(mysql(&[SIZE, FILES]), "none default of MySQL 8.0", "then their product counts");
+    assert_eq!(
+        mysql(&[CAPACITY, FILES]),
+        "innodb_log_files_in_group /etc/my.cnf:1"
+    );
+    assert_eq!(
+        mysql(&[SIZE, FILES]),
+        "none default of MySQL 8.0",
+        "then their product counts"
+    );
     assert_eq!(mysql(&[CAPACITY]), "none /etc/my.cnf:1");
-    assert_eq!(mysql(&[SIZE, CAPACITY, ("include", "more.cnf")]), "? ambiguous");
+    assert_eq!(
+        mysql(&[SIZE, CAPACITY, ("include", "more.cnf")]),
+        "? ambiguous"
+    );
     let before = MYSQL.replace("8.0.36", "8.0.29");
-    assert_eq!(ignored("/usr/sbin/mysqld", &before, &[SIZE, CAPACITY]), "? absent");
-    assert_eq!(ignored("/usr/sbin/mariadbd", MARIADB, &[SIZE, CAPACITY]), "? absent", "it knows only those");
+    assert_eq!(
+        ignored("/usr/sbin/mysqld", &before, &[SIZE, CAPACITY]),
+        "? absent"
+    );
+    assert_eq!(
+        ignored("/usr/sbin/mariadbd", MARIADB, &[SIZE, CAPACITY]),
+        "? absent",
+        "it knows only those"
+    );
 }
 
 #[test]
 fn a_refusal_says_what_was_refused() {
-    let fake = running("/usr/sbin/mariadbd", MARIADB)
-        .refuse(Question::Config("/etc/my.cnf".into(), Dialect::Mysql), MissKind::Denied);
+    let fake = running("/usr/sbin/mariadbd", MARIADB).refuse(
+        Question::Config("/etc/my.cnf".into(), Dialect::Mysql),
+        MissKind::Denied,
+    );
     let facts = collect(&fake);
     let reading = facts.get(&db(), &mysql::SYNC_BINLOG);
     assert!(

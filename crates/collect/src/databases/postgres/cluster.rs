@@ -1,9 +1,11 @@
-//! The facts of one cluster, joined from its directory, its configuration, its process and its own answer.
+//! The facts of one cluster, joined from its directory, its configuration, its process and its own
+//! answer.
 //!
-//! A running server's answer overrides the files, and a difference is reported as a pending reload. Without an answer,
-//! a file tells what is in force only if nothing changed since the server started. A process may live in another mount
-//! name space, where its data directory has another path than here. Only a `postmaster.pid` with its process id, in a
-//! directory of its user's, proves the directory.
+//! A running server's answer overrides the files, and a difference is reported as a pending reload.
+//! Without an answer, a file tells what is in force only if nothing changed since the server
+//! started. A process may live in another mount name space, where its data directory has another
+//! path than here. Only a `postmaster.pid` with its process id, in a directory of its user's,
+//! proves the directory.
 
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{Area, Note};
@@ -70,8 +72,12 @@ impl<'a> Lead<'a> {
     ) -> Result<ClusterConfig<'a>, PostgresNote> {
         let mut conf = Conf::default();
         conf.file(host, &self.config_file, facts);
-        let absolute = |value: &[u8]| Some(path_of(value.to_vec())).filter(|path| path.is_absolute());
-        let option = self.server.as_ref().and_then(|server| server.setting("data_directory"));
+        let absolute =
+            |value: &[u8]| Some(path_of(value.to_vec())).filter(|path| path.is_absolute());
+        let option = self
+            .server
+            .as_ref()
+            .and_then(|server| server.setting("data_directory"));
         let (data, data_source) = if let Some(path) = option.and_then(absolute) {
             (path, self.origin())
         } else if let Some(path) = conf.hint("data_directory").and_then(absolute) {
@@ -87,7 +93,9 @@ impl<'a> Lead<'a> {
         } else if self.by_hand.is_some() && conf.get("data_directory").is_none() {
             return Err(PostgresNote::NoDataDirectory);
         } else {
-            return Err(PostgresNote::HiddenConfig { file: shown(&self.config_file) });
+            return Err(PostgresNote::HiddenConfig {
+                file: shown(&self.config_file),
+            });
         };
         let seen = host.real_path(&data).unwrap_or(data);
         let data = match inside.map(|inside| inside.here(&seen)) {
@@ -97,13 +105,22 @@ impl<'a> Lead<'a> {
                 return Err(PostgresNote::OtherMounts { detail });
             }
         };
-        Ok(ClusterConfig { lead: self, data, seen, data_source, conf })
+        Ok(ClusterConfig {
+            lead: self,
+            data,
+            seen,
+            data_source,
+            conf,
+        })
     }
 
     fn origin(&self) -> Source {
         match (&self.server, &self.home) {
             (Some(server), _) => server.command_line(),
-            (None, Some(home)) => self.named_by.clone().unwrap_or_else(|| Source::file(shown(home))),
+            (None, Some(home)) => self
+                .named_by
+                .clone()
+                .unwrap_or_else(|| Source::file(shown(home))),
             (None, None) => Source::file(shown(&self.config_file)),
         }
     }
@@ -119,43 +136,76 @@ impl ClusterConfig<'_> {
         }
     }
 
-    /// Whether the process behind the lead serves the directory. A stranger can call a process `postgres -D` anything.
-    /// He cannot own a directory of the server's user, nor write a `postmaster.pid` into it.
+    /// Whether the process behind the lead serves the directory. A stranger can call a process
+    /// `postgres -D` anything. He cannot own a directory of the server's user, nor write a
+    /// `postmaster.pid` into it.
     pub fn proof(&self, host: &dyn Host, inside: Option<&Inside<'_>>) -> Proof {
-        let Some(server) = &self.lead.server else { return Proof::NoServer };
+        let Some(server) = &self.lead.server else {
+            return Proof::NoServer;
+        };
         let data = shown(&self.data);
         let unreadable = |miss: &Miss| {
             let detail = format!("process {} may serve {data}: {miss}", server.pid);
-            Proof::Unreadable(Unproven { uid: Some(server.uid), detail })
+            Proof::Unreadable(Unproven {
+                uid: Some(server.uid),
+                detail,
+            })
         };
         match inside::owner(host, inside, &self.seen, &self.data, server.uid) {
             Ok(owner) if owner == u64::from(server.uid) => {}
             Ok(owner) => {
                 let (pid, uid) = (server.pid, server.uid);
-                return Proof::Elsewhere(PostgresNote::OtherOwner { pid, uid, data, owner }.into());
+                return Proof::Elsewhere(
+                    PostgresNote::OtherOwner {
+                        pid,
+                        uid,
+                        data,
+                        owner,
+                    }
+                    .into(),
+                );
             }
             Err(miss) if miss.kind == MissKind::Absent => {
                 return Proof::Elsewhere(self.not_its_cluster(server));
             }
-            // A directory that the process' own user may not reach is not his, and no other user looks there for him.
+            // A directory that the process' own user may not reach is not his, and no other user
+            // looks there for him.
             Err(miss) if miss.kind == MissKind::Denied && servers::our_uid(host) == Some(0) => {
                 let (pid, uid, reason) = (server.pid, server.uid, miss.to_string());
-                return Proof::Elsewhere(PostgresNote::HiddenData { pid, uid, data, reason }.into());
+                return Proof::Elsewhere(
+                    PostgresNote::HiddenData {
+                        pid,
+                        uid,
+                        data,
+                        reason,
+                    }
+                    .into(),
+                );
             }
             Err(miss) => return unreadable(&miss),
         }
         // In a container the process has another process id for itself.
-        let number = if inside.is_some() { servers::own_number(host, server.pid) } else { Some(server.pid) };
+        let number = if inside.is_some() {
+            servers::own_number(host, server.pid)
+        } else {
+            Some(server.pid)
+        };
         match PidFile::read(host, &self.seen) {
             Ok(file) if file.pid.is_some() && file.pid == number => Proof::Serves,
             Ok(_) => Proof::Elsewhere(self.not_its_cluster(server)),
-            Err(miss) if miss.kind == MissKind::Absent => Proof::Elsewhere(self.not_its_cluster(server)),
+            Err(miss) if miss.kind == MissKind::Absent => {
+                Proof::Elsewhere(self.not_its_cluster(server))
+            }
             Err(miss) => unreadable(&miss),
         }
     }
 
     fn not_its_cluster(&self, server: &Postmaster) -> Note {
-        PostgresNote::OtherCluster { pid: server.pid, data: shown(&self.data) }.into()
+        PostgresNote::OtherCluster {
+            pid: server.pid,
+            data: shown(&self.data),
+        }
+        .into()
     }
 
     /// Records everything about the cluster; the error says why the directory holds none.
@@ -171,7 +221,12 @@ impl ClusterConfig<'_> {
         let pid_file = PidFile::read(host, &self.seen);
         let subject = Subject::cluster(&*shown_data);
         facts.is_of(&subject, Area::Pg);
-        facts.know(&subject, &kind::KIND, ServerKind::Postgres, self.lead.origin());
+        facts.know(
+            &subject,
+            &kind::KIND,
+            ServerKind::Postgres,
+            self.lead.origin(),
+        );
         let running = self.running(&pid_file);
         let major = self.major(host);
         self.configure(host, major.value(), facts);
@@ -183,23 +238,62 @@ impl ClusterConfig<'_> {
             Some(at_us) => Start::of_load(host, at_us, shown_data.clone()),
             None => Start::new(host, started(), process, shown_data.clone()),
         });
-        let remedy = start.as_ref().zip(owner.value()).map(|(start, owner)| start.remedy(owner));
+        let remedy = start
+            .as_ref()
+            .zip(owner.value())
+            .map(|(start, owner)| start.remedy(owner));
         let certain = start.map(|start| start.certain(&self.conf, owner.value()));
         // The program of this host is none of a container's.
-        let request =
-            Request { without_programs: request.without_programs || inside.is_some(), ..request.clone() };
+        let request = Request {
+            without_programs: request.without_programs || inside.is_some(),
+            ..request.clone()
+        };
         let checksums = checksums::read(host, &request, answer.as_ref(), major.value(), &self.seen);
         let version = Self::version(host, &request, answer.as_ref(), major);
 
-        facts.know(&subject, &postgres::DATA, shown_data.clone(), self.data_source.clone());
+        facts.know(
+            &subject,
+            &postgres::DATA,
+            shown_data.clone(),
+            self.data_source.clone(),
+        );
         facts.put(&subject, &postgres::RUNNING, running.clone());
-        facts.know(&subject, &postgres::NAME, self.name(version.value()), self.lead.origin());
-        facts.know(&subject, &postgres::CONFIG_FILE, shown(&self.lead.config_file), self.lead.origin());
-        facts.put(&subject, &postgres::WAL, self.wal(host, inside, version.value()));
-        facts.put(&subject, &postgres::TABLESPACES, self.tablespaces(host, inside));
-        self.put_settings(&subject, answer.as_ref(), certain.as_ref(), version.value(), facts);
+        facts.know(
+            &subject,
+            &postgres::NAME,
+            self.name(version.value()),
+            self.lead.origin(),
+        );
+        facts.know(
+            &subject,
+            &postgres::CONFIG_FILE,
+            shown(&self.lead.config_file),
+            self.lead.origin(),
+        );
+        facts.put(
+            &subject,
+            &postgres::WAL,
+            self.wal(host, inside, version.value()),
+        );
+        facts.put(
+            &subject,
+            &postgres::TABLESPACES,
+            self.tablespaces(host, inside),
+        );
+        self.put_settings(
+            &subject,
+            answer.as_ref(),
+            certain.as_ref(),
+            version.value(),
+            facts,
+        );
         if let Some((directory, port, source)) = answer.as_ref().and_then(SettingsReply::place) {
-            facts.know(&subject, &postgres::SOCKET_DIRECTORY, directory, source.clone());
+            facts.know(
+                &subject,
+                &postgres::SOCKET_DIRECTORY,
+                directory,
+                source.clone(),
+            );
             facts.know(&subject, &postgres::PORT, port, source);
         }
         facts.put(
@@ -209,9 +303,16 @@ impl ClusterConfig<'_> {
         );
         let unsaid = |what: &str| untold(what, &running, remedy.clone());
         counters::put(facts, &subject, answer.as_ref(), &unsaid);
-        facts.put(&subject, &postgres::COMMIT_OVERRIDES, overrides(answer.as_ref(), &running, remedy));
+        facts.put(
+            &subject,
+            &postgres::COMMIT_OVERRIDES,
+            overrides(answer.as_ref(), &running, remedy),
+        );
         if answer.as_ref().is_some_and(SettingsReply::lacks_overrides) {
-            facts.warn(PostgresNote::OverridesBeyondBound { data: shown_data, most: MOST_OVERRIDES });
+            facts.warn(PostgresNote::OverridesBeyondBound {
+                data: shown_data,
+                most: MOST_OVERRIDES,
+            });
         }
         facts.put(&subject, &postgres::DATA_CHECKSUMS, checksums);
         facts.put(&subject, &postgres::VERSION, version);
@@ -227,7 +328,8 @@ impl ClusterConfig<'_> {
         Ok(())
     }
 
-    /// The owner of the data directory; an error when there is no such directory, or when asking would only take long.
+    /// The owner of the data directory; an error when there is no such directory, or when asking
+    /// would only take long.
     fn owner(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
         let data = shown(&self.data);
         let config = shown(&self.lead.config_file);
@@ -244,7 +346,10 @@ impl ClusterConfig<'_> {
             },
         };
         let Some(uid) = uid else {
-            return Ok(Reading::unknown(Why::Malformed, format!("the owner of {data}")));
+            return Ok(Reading::unknown(
+                Why::Malformed,
+                format!("the owner of {data}"),
+            ));
         };
         Ok(match host.ask(&Question::UserName(uid)) {
             Ok(name) => Reading::known(safe(&name), Source::call(format!("stat {data}"))),
@@ -255,11 +360,17 @@ impl ClusterConfig<'_> {
     fn running(&self, pid_file: &Result<PidFile, Miss>) -> Reading<bool> {
         let path = format!("{}/postmaster.pid", shown(&self.data));
         match (&self.lead.server, pid_file) {
-            (Some(server), _) => Reading::known(true, Source::file(format!("/proc/{}", server.pid))),
-            (None, Err(miss)) if miss.kind == MissKind::Absent => Reading::known(false, Source::file(path)),
+            (Some(server), _) => {
+                Reading::known(true, Source::file(format!("/proc/{}", server.pid)))
+            }
+            (None, Err(miss)) if miss.kind == MissKind::Absent => {
+                Reading::known(false, Source::file(path))
+            }
             (None, Err(miss)) => refused(miss, &path),
             (None, Ok(file)) => {
-                let pid = file.pid.map_or_else(|| "a process".to_owned(), |pid| format!("process {pid}"));
+                let pid = file
+                    .pid
+                    .map_or_else(|| "a process".to_owned(), |pid| format!("process {pid}"));
                 Reading::unknown(
                     Why::Ambiguous,
                     format!(
@@ -272,7 +383,8 @@ impl ClusterConfig<'_> {
 
     fn major(&self, host: &dyn Host) -> Reading<Version> {
         let path = self.seen.join("PG_VERSION");
-        let parse = |text: String| Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"));
+        let parse =
+            |text: String| Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"));
         let read = match host.attribute(&path) {
             Ok(text) => Reading::known(text, Source::file(shown(&path))).and_then(parse),
             Err(miss) => refused(&miss, &shown(&path)),
@@ -286,14 +398,17 @@ impl ClusterConfig<'_> {
         }
     }
 
-    /// Adds what is read after the main file: settings made with ALTER SYSTEM (9.4 and later), then the command line.
+    /// Adds what is read after the main file: settings made with ALTER SYSTEM (9.4 and later), then
+    /// the command line.
     fn configure(&mut self, host: &dyn Host, major: Option<&Version>, facts: &mut FactSet) {
         if major.is_none_or(|major| (major.number(0), major.number(1)) >= (9, 4)) {
-            self.conf.optional_file(host, &self.seen.join("postgresql.auto.conf"), facts);
+            self.conf
+                .optional_file(host, &self.seen.join("postgresql.auto.conf"), facts);
         }
         if let Some(server) = &self.lead.server {
             for (name, value) in &server.settings {
-                self.conf.set(name.clone(), value.clone(), server.command_line());
+                self.conf
+                    .set(name.clone(), value.clone(), server.command_line());
             }
         }
     }
@@ -310,10 +425,13 @@ impl ClusterConfig<'_> {
         if servers::is_stopped(host, server.pid) {
             return None;
         }
-        let socket = pid_file.and_then(|file| file.socket.clone()).or_else(|| self.configured_socket())?;
+        let socket = pid_file
+            .and_then(|file| file.socket.clone())
+            .or_else(|| self.configured_socket())?;
         let answer = server::ask(host, &socket)?;
-        let same_directory =
-            answer.data_directory().is_none_or(|path| host.real_path(&path).unwrap_or(path) == self.seen);
+        let same_directory = answer
+            .data_directory()
+            .is_none_or(|path| host.real_path(&path).unwrap_or(path) == self.seen);
         let version = answer.version();
         let same_version = match (major, version.as_ref().and_then(Reading::value)) {
             (Some(major), Some(version)) => settings::major(major) == settings::major(version),
@@ -344,17 +462,24 @@ impl ClusterConfig<'_> {
         if let Some(version) = answer.and_then(SettingsReply::version) {
             return version;
         }
-        let number = major.value().and_then(|major| u32::try_from(major.number(0)).ok());
-        let Some(number) = number.filter(|number| *number >= 10 && !request.without_programs) else {
+        let number = major
+            .value()
+            .and_then(|major| u32::try_from(major.number(0)).ok());
+        let Some(number) = number.filter(|number| *number >= 10 && !request.without_programs)
+        else {
             return major;
         };
         // Both are of one package. A capture may hold the answer of the server alone.
-        let told = [Tool::PgCtl(number), Tool::Postgres(number)].into_iter().find_map(|tool| {
-            let printed = host.run(tool, &["--version"]).ok()?;
-            let version = release(&safe(&printed))?;
-            let source = Source::Command { argv: format!("{} --version", tool.name()) };
-            (version.number(0) == u64::from(number)).then(|| Reading::known(version, source))
-        });
+        let told = [Tool::PgCtl(number), Tool::Postgres(number)]
+            .into_iter()
+            .find_map(|tool| {
+                let printed = host.run(tool, &["--version"]).ok()?;
+                let version = release(&safe(&printed))?;
+                let source = Source::Command {
+                    argv: format!("{} --version", tool.name()),
+                };
+                (version.number(0) == u64::from(number)).then(|| Reading::known(version, source))
+            });
         told.unwrap_or(major)
     }
 
@@ -362,7 +487,11 @@ impl ClusterConfig<'_> {
         match (installed::debian_name(&self.lead.config_file), version) {
             (Some((version, name)), _) => format!("postgresql {version}/{name}"),
             (None, Some(version)) => {
-                format!("postgresql {} in {}", settings::major(version), shown(&self.data))
+                format!(
+                    "postgresql {} in {}",
+                    settings::major(version),
+                    shown(&self.data)
+                )
             }
             (None, None) => format!("postgresql in {}", shown(&self.data)),
         }
@@ -404,14 +533,26 @@ impl ClusterConfig<'_> {
                 Ok(real) => match inside.map(|inside| inside.here(&real)) {
                     None => found.push(shown(&real)),
                     Some(Reading::Known { value, .. }) => found.push(shown(&value)),
-                    Some(Reading::Unknown { why, detail, remedy }) => {
-                        return Reading::Unknown { why, detail, remedy };
+                    Some(Reading::Unknown {
+                        why,
+                        detail,
+                        remedy,
+                    }) => {
+                        return Reading::Unknown {
+                            why,
+                            detail,
+                            remedy,
+                        };
                     }
                 },
                 Err(miss) => {
                     // A link that leads nowhere is not one tablespace fewer.
                     let miss = Miss::new(
-                        if miss.kind == MissKind::Absent { MissKind::Failed } else { miss.kind },
+                        if miss.kind == MissKind::Absent {
+                            MissKind::Failed
+                        } else {
+                            miss.kind
+                        },
                         miss.detail,
                     );
                     return refused(&miss, &format!("realpath {}", shown(&link)));
@@ -421,7 +562,8 @@ impl ClusterConfig<'_> {
         Reading::known(found, Source::file(shown(&links)))
     }
 
-    /// `certain` is the part of the files that is in force in the running server; `None` when none runs.
+    /// `certain` is the part of the files that is in force in the running server; `None` when none
+    /// runs.
     fn put_settings(
         &self,
         subject: &Subject,
@@ -433,8 +575,9 @@ impl ClusterConfig<'_> {
         for setting in settings::ALL.iter() {
             let written = self.conf.get(setting.name);
             let told = answer.and_then(|answer| answer.get(setting.name));
-            let words =
-                |reading: Option<&Reading<Vec<u8>>>| Some(setting.spelled(reading?.value()?, version));
+            let words = |reading: Option<&Reading<Vec<u8>>>| {
+                Some(setting.spelled(reading?.value()?, version))
+            };
             let chosen = match (words(told.as_ref()), words(written.as_ref())) {
                 (Some(told_word), Some(written_word)) if told_word != written_word => {
                     // A known value has a source.
@@ -451,9 +594,9 @@ impl ClusterConfig<'_> {
                 }
                 // Both agree: the line that says so is worth more than the server's word.
                 (Some(_), Some(_))
-                    if told
-                        .as_ref()
-                        .is_some_and(|told| matches!(told.source(), Some(Source::Server { .. }))) =>
+                    if told.as_ref().is_some_and(|told| {
+                        matches!(told.source(), Some(Source::Server { .. }))
+                    }) =>
                 {
                     written
                 }
@@ -471,7 +614,8 @@ fn release(printed: &str) -> Option<Version> {
     Version::parse(version.split("\\x0a").next().unwrap_or_default())
 }
 
-/// Settings of databases and roles for their own sessions; they are in a catalog, which only the server reads.
+/// Settings of databases and roles for their own sessions; they are in a catalog, which only the
+/// server reads.
 fn overrides(
     answer: Option<&SettingsReply>,
     running: &Reading<bool>,
@@ -506,13 +650,24 @@ fn untold<T>(what: &str, running: &Reading<bool>, remedy: Option<Remedy>) -> Rea
 fn offer_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
     for info in postgres::ALL {
         let reading = facts.reading(cluster, info.id).clone();
-        if matches!(reading, Reading::Unknown { why: Why::Denied, .. }) {
-            facts.put_value(cluster, info, reading.or_try(Remedy::RunAs(user.to_owned())));
+        if matches!(
+            reading,
+            Reading::Unknown {
+                why: Why::Denied,
+                ..
+            }
+        ) {
+            facts.put_value(
+                cluster,
+                info,
+                reading.or_try(Remedy::RunAs(user.to_owned())),
+            );
         }
     }
 }
 
-/// postmaster.pid, which the server writes at its start: process id, data directory, start time, port, socket directory.
+/// postmaster.pid, which the server writes at its start: process id, data directory, start time,
+/// port, socket directory.
 struct PidFile {
     pid: Option<u32>,
     /// In seconds since 1970.
@@ -523,13 +678,25 @@ struct PidFile {
 impl PidFile {
     fn read(host: &dyn Host, data: &Path) -> Result<Self, Miss> {
         let text = host.read(&data.join("postmaster.pid"))?;
-        let lines: Vec<&[u8]> = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).collect();
+        let lines: Vec<&[u8]> = text
+            .split(|b| *b == b'\n')
+            .map(<[u8]>::trim_ascii)
+            .collect();
         let word = |line: usize| std::str::from_utf8(lines.get(line)?).ok();
         let number = |line: usize| word(line)?.parse::<u32>().ok();
         let started = word(2).and_then(|word| word.parse().ok());
-        let directory = lines.get(4).map(|line| path_of(line.to_vec())).filter(|path| path.is_absolute());
-        let socket = directory.zip(number(3)).map(|(path, port)| path.join(format!(".s.PGSQL.{port}")));
-        Ok(Self { pid: number(0), started, socket })
+        let directory = lines
+            .get(4)
+            .map(|line| path_of(line.to_vec()))
+            .filter(|path| path.is_absolute());
+        let socket = directory
+            .zip(number(3))
+            .map(|(path, port)| path.join(format!(".s.PGSQL.{port}")));
+        Ok(Self {
+            pid: number(0),
+            started,
+            socket,
+        })
     }
 }
 

@@ -1,7 +1,8 @@
-//! PostgreSQL's configuration files with their includes, in the order in which the server reads them.
+//! PostgreSQL's configuration files with their includes, in the order in which the server reads
+//! them.
 //!
-//! The host applies the allow-list of keys. Order and depth limit follow guc-file.l (PostgreSQL manual, *Setting
-//! Parameters*).
+//! The host applies the allow-list of keys. Order and depth limit follow guc-file.l (PostgreSQL
+//! manual, *Setting Parameters*).
 
 use std::path::{Path, PathBuf};
 
@@ -20,12 +21,26 @@ const FILES: usize = 256;
 impl Conf {
     /// Adds a file with its includes. An absent file is a hole, so the caller must rule it out.
     pub fn file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
-        ConfigReader { host, facts, conf: self, chain: Vec::new(), full: false }.file(path);
+        ConfigReader {
+            host,
+            facts,
+            conf: self,
+            chain: Vec::new(),
+            full: false,
+        }
+        .file(path);
     }
 
     /// Adds a file that may be absent.
     pub fn optional_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
-        ConfigReader { host, facts, conf: self, chain: Vec::new(), full: false }.optional_file(path);
+        ConfigReader {
+            host,
+            facts,
+            conf: self,
+            chain: Vec::new(),
+            full: false,
+        }
+        .optional_file(path);
     }
 }
 
@@ -60,7 +75,10 @@ impl ConfigReader<'_> {
                         "include" => self.file(&base.join(there())),
                         "include_if_exists" => self.optional_file(&base.join(there())),
                         "include_dir" => self.directory(&base.join(there())),
-                        _ => self.conf.set(name, setting.value, Source::line(&*shown, setting.line)),
+                        _ => {
+                            self.conf
+                                .set(name, setting.value, Source::line(&*shown, setting.line));
+                        }
                     }
                 }
                 self.chain.pop();
@@ -76,7 +94,10 @@ impl ConfigReader<'_> {
         }
         let absent = |miss: Miss| miss.kind == MissKind::Absent;
         if self.host.config(path, Dialect::Postgres).is_err_and(absent) {
-            let holder = path.ancestors().skip(1).find(|above| self.host.stat(above).is_ok());
+            let holder = path
+                .ancestors()
+                .skip(1)
+                .find(|above| self.host.stat(above).is_ok());
             self.conf.end(holder.unwrap_or(path));
         } else {
             self.file(path);
@@ -128,16 +149,27 @@ impl ConfigReader<'_> {
 
     fn hole(&mut self, miss: &Miss, what: &str) {
         if miss.kind == MissKind::Absent {
-            return self.broken(ServerNote::NoInclude { path: what.to_owned() });
+            return self.broken(ServerNote::NoInclude {
+                path: what.to_owned(),
+            });
         }
-        if let Reading::Unknown { why, detail, remedy } = refused::<()>(miss, what) {
+        if let Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } = refused::<()>(miss, what)
+        {
             self.conf.hole(why, detail, remedy);
         }
     }
 
     /// Notes once that further files are unknown.
     fn unread(&mut self) {
-        self.conf.hole(Why::NotCollected, "more files are included than walwise reads", None);
+        self.conf.hole(
+            Why::NotCollected,
+            "more files are included than walwise reads",
+            None,
+        );
     }
 
     /// A configuration that the server would refuse, so it runs with another one than is written.
@@ -177,7 +209,9 @@ mod tests {
 
     fn known(conf: &Conf, name: &str) -> Option<(String, String)> {
         match conf.get(name)? {
-            Reading::Known { value, source } => Some((String::from_utf8(value).unwrap(), source.to_string())),
+            Reading::Known { value, source } => {
+                Some((String::from_utf8(value).unwrap(), source.to_string()))
+            }
             Reading::Unknown { .. } => None,
         }
     }
@@ -197,18 +231,30 @@ mod tests {
         let fake = with(
             fake,
             "/pg/more/a.conf",
-            &[("fsync", "off"), ("wal_level", "minimal"), ("include", "b.conf")],
+            &[
+                ("fsync", "off"),
+                ("wal_level", "minimal"),
+                ("include", "b.conf"),
+            ],
         );
         let fake = with(fake, "/pg/more/b.conf", &[("commit_delay", "5")]);
         let fake = with(fake, "/pg/conf.d/10.conf", &[("wal_level", "logical")]);
-        let fake = with(fake, "/pg/conf.d/9.conf", &[("wal_level", "replica")])
-            .answer(Question::List("/pg/conf.d".into()), b"10.conf\09.conf\0.hidden.conf\0x.conf.bak");
+        let fake = with(fake, "/pg/conf.d/9.conf", &[("wal_level", "replica")]).answer(
+            Question::List("/pg/conf.d".into()),
+            b"10.conf\09.conf\0.hidden.conf\0x.conf.bak",
+        );
         let (conf, facts) = read(&fake);
         let pair = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
         assert_eq!(known(&conf, "fsync"), pair("off", "/pg/more/a.conf:1"));
-        assert_eq!(known(&conf, "wal_level"), pair("replica", "/pg/conf.d/9.conf:1"));
+        assert_eq!(
+            known(&conf, "wal_level"),
+            pair("replica", "/pg/conf.d/9.conf:1")
+        );
         assert_eq!(known(&conf, "commit_delay"), pair("5", "/pg/more/b.conf:1"));
-        assert!(conf.get("wal_recycle").is_none(), "nothing sets it and all was read");
+        assert!(
+            conf.get("wal_recycle").is_none(),
+            "nothing sets it and all was read"
+        );
         assert_eq!(sentences(&facts), [] as [String; 0]);
     }
 
@@ -217,22 +263,44 @@ mod tests {
         let fake = with(
             Fake::default(),
             "/pg/postgresql.conf",
-            &[("fsync", "on"), ("include", "secret.conf"), ("wal_level", "minimal")],
+            &[
+                ("fsync", "on"),
+                ("include", "secret.conf"),
+                ("wal_level", "minimal"),
+            ],
         )
         .refuse(question("/pg/secret.conf"), MissKind::Denied);
         let (conf, _) = read(&fake);
-        assert_eq!(known(&conf, "wal_level").map(|(value, _)| value).as_deref(), Some("minimal"));
+        assert_eq!(
+            known(&conf, "wal_level").map(|(value, _)| value).as_deref(),
+            Some("minimal")
+        );
         for name in ["fsync", "full_page_writes"] {
-            assert!(matches!(conf.get(name), Some(Reading::Unknown { why: Why::Denied, .. })), "{name}");
+            assert!(
+                matches!(
+                    conf.get(name),
+                    Some(Reading::Unknown {
+                        why: Why::Denied,
+                        ..
+                    })
+                ),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn what_the_server_would_refuse_is_said_and_leaves_the_rest_unknown() {
-        for (include, settings) in
-            [("gone.conf", None), ("postgresql.conf", None), ("deep.conf", Some("deep2.conf"))]
-        {
-            let fake = with(Fake::default(), "/pg/postgresql.conf", &[("include", include)]);
+        for (include, settings) in [
+            ("gone.conf", None),
+            ("postgresql.conf", None),
+            ("deep.conf", Some("deep2.conf")),
+        ] {
+            let fake = with(
+                Fake::default(),
+                "/pg/postgresql.conf",
+                &[("include", include)],
+            );
             let fake = match settings {
                 Some(next) => with(
                     with(fake, "/pg/deep.conf", &[("include", next)]),
@@ -242,13 +310,22 @@ mod tests {
                 None => fake,
             };
             let (conf, facts) = read(&fake);
-            assert!(matches!(conf.get("fsync"), Some(Reading::Unknown { .. })), "{include}");
-            assert_eq!(sentences(&facts).len(), 1, "{include}: {:?}", sentences(&facts));
+            assert!(
+                matches!(conf.get("fsync"), Some(Reading::Unknown { .. })),
+                "{include}"
+            );
+            assert_eq!(
+                sentences(&facts).len(),
+                1,
+                "{include}: {:?}",
+                sentences(&facts)
+            );
         }
     }
 
     proptest! {
-        /// Files that include each other in any way end, and read no more than a bounded number of files.
+        /// Files that include each other in any way end, and read no more than a bounded number of
+        /// files.
         #[test]
         fn any_web_of_includes_ends(web in prop::collection::vec((0usize..6, 0usize..6, 0usize..3), 0..60)) {
             let mut fake = Fake::default();

@@ -1,8 +1,8 @@
-//! What a running server counts of its WAL and its checkpoints, with the memory and the segments that it writes them from
-//! and to: all from its own answer, since no file holds it.
+//! What a running server counts of its WAL and its checkpoints, with the memory and the segments
+//! that it writes them from and to: all from its own answer, since no file holds it.
 //!
-//! Counters begin at the moment at which they were last reset, by somebody or by a crash. Times are differences of the
-//! server's own clock. What follows from them is left to `sizing`.
+//! Counters begin at the moment at which they were last reset, by somebody or by a crash. Times are
+//! differences of the server's own clock. What follows from them is left to `sizing`.
 
 use jiff::Timestamp;
 
@@ -38,14 +38,24 @@ pub fn put(
         (&postgres::WAL_RECENT_TIME, CHECKPOINT),
         (&postgres::CHECKPOINTS_TIME, CHECKPOINTS_SINCE),
     ] {
-        facts.put(cluster, key, told.between(NOW, since).map(|micros| micros as f64));
+        facts.put(
+            cluster,
+            key,
+            told.between(NOW, since).map(|micros| micros as f64),
+        );
     }
     let day = |micros| {
-        let moment = i64::try_from(micros).ok().and_then(|micros| Timestamp::from_microsecond(micros).ok());
+        let moment = i64::try_from(micros)
+            .ok()
+            .and_then(|micros| Timestamp::from_microsecond(micros).ok());
         let moment = moment.ok_or_else(|| format!("{micros} microseconds are no moment"))?;
         Ok(moment.strftime("%Y-%m-%d %H:%M UTC").to_string())
     };
-    facts.put(cluster, &postgres::WAL_SINCE, told.count(WAL_SINCE).and_then(day));
+    facts.put(
+        cluster,
+        &postgres::WAL_SINCE,
+        told.count(WAL_SINCE).and_then(day),
+    );
 }
 
 /// The answer, or the reason why there is none.
@@ -57,13 +67,20 @@ struct Told<'a> {
 impl Told<'_> {
     fn count(&self, name: &str) -> Reading<u64> {
         let what = name.trim_matches(['(', ')']);
-        let Some(answer) = self.answer else { return (self.unsaid)(what) };
+        let Some(answer) = self.answer else {
+            return (self.unsaid)(what);
+        };
         match (answer.get(name), answer.get(NOW)) {
             (Some(Reading::Known { value, .. }), _) if name == POSITION && value.is_empty() => {
-                Reading::unknown(Why::Absent, "a standby makes no WAL of its own: ask its primary")
+                Reading::unknown(
+                    Why::Absent,
+                    "a standby makes no WAL of its own: ask its primary",
+                )
             }
             (Some(told), _) => told.and_then(|value| whole(&value)),
-            (None, Some(_)) => Reading::unknown(Why::Absent, format!("this release does not count {what}")),
+            (None, Some(_)) => {
+                Reading::unknown(Why::Absent, format!("this release does not count {what}"))
+            }
             (None, None) => Reading::unknown(
                 Why::NotCollected,
                 format!("the answer to hand holds no counters, and so no {what}"),
@@ -74,8 +91,17 @@ impl Told<'_> {
     /// How much the first is more than the second.
     fn between(&self, last: &str, first: &str) -> Reading<u64> {
         match (self.count(last), self.count(first)) {
-            (Reading::Known { value: last, source }, Reading::Known { value: first, .. }) => {
-                let more = |()| last.checked_sub(first).ok_or_else(|| format!("{last} is less than {first}"));
+            (
+                Reading::Known {
+                    value: last,
+                    source,
+                },
+                Reading::Known { value: first, .. },
+            ) => {
+                let more = |()| {
+                    last.checked_sub(first)
+                        .ok_or_else(|| format!("{last} is less than {first}"))
+                };
                 Reading::known((), source).and_then(more)
             }
             (unknown @ Reading::Unknown { .. }, _) | (_, unknown) => unknown,
@@ -84,12 +110,14 @@ impl Told<'_> {
 
     /// A size in kilobytes, or in bytes where the server names no larger unit.
     fn size(&self, name: &str) -> Reading<u64> {
-        let Some(answer) = self.answer else { return (self.unsaid)(name) };
+        let Some(answer) = self.answer else {
+            return (self.unsaid)(name);
+        };
         match answer.get(name) {
             Some(told) => told.and_then(|value| match value.strip_suffix(b"kB") {
-                Some(number) => {
-                    whole(number)?.checked_mul(1024).ok_or_else(|| "more than there can be".to_owned())
-                }
+                Some(number) => whole(number)?
+                    .checked_mul(1024)
+                    .ok_or_else(|| "more than there can be".to_owned()),
                 None => whole(&value),
             }),
             None => Reading::unknown(Why::Absent, format!("the server does not say {name}")),
@@ -99,7 +127,8 @@ impl Told<'_> {
 
 fn whole(text: &[u8]) -> Result<u64, String> {
     let text = String::from_utf8_lossy(text);
-    text.parse().map_err(|_| format!("`{}` is no number", crate::text::safe(text.as_bytes())))
+    text.parse()
+        .map_err(|_| format!("`{}` is no number", crate::text::safe(text.as_bytes())))
 }
 
 #[cfg(test)]
@@ -114,9 +143,14 @@ mod tests {
 
     fn told<T: FactValue>(text: &str, key: &Key<T>) -> Result<T, (Why, String)> {
         let socket = Path::new("/run/.s.PGSQL.5432");
-        let answer = ask(&Fake::default().answer(Question::PgSettings(socket.into()), text), socket);
+        let answer = ask(
+            &Fake::default().answer(Question::PgSettings(socket.into()), text),
+            socket,
+        );
         let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
-        put(&mut facts, &cluster, answer.as_ref(), &|what| Reading::unknown(Why::Denied, what));
+        put(&mut facts, &cluster, answer.as_ref(), &|what| {
+            Reading::unknown(Why::Denied, what)
+        });
         match facts.get(&cluster, key) {
             Reading::Known { value, .. } => Ok(value),
             Reading::Unknown { why, detail, .. } => Err((why, detail)),
@@ -133,7 +167,10 @@ mod tests {
         assert_eq!(told(BUSY, &postgres::WAL_SEGMENT_SIZE), Ok(16 << 20));
         assert_eq!(told(BUSY, &postgres::WAL_MADE), Ok(900));
         assert_eq!(told(BUSY, &postgres::WAL_TIME), Ok(86_400e6));
-        assert_eq!(told(BUSY, &postgres::WAL_SINCE).as_deref(), Ok("2026-11-25 13:33 UTC"));
+        assert_eq!(
+            told(BUSY, &postgres::WAL_SINCE).as_deref(),
+            Ok("2026-11-25 13:33 UTC")
+        );
         assert_eq!(told(BUSY, &postgres::WAL_RECENT), Ok(3000));
         assert_eq!(told(BUSY, &postgres::WAL_RECENT_TIME), Ok(60e6));
     }
@@ -141,15 +178,30 @@ mod tests {
     #[test]
     fn what_is_not_counted_says_why() {
         let why = |text: &str| told(text, &postgres::WAL_RECENT).unwrap_err();
-        assert_eq!(told(BUSY, &postgres::WAL_IMAGES).unwrap_err().0, Why::Absent, "13 does not count it");
+        assert_eq!(
+            told(BUSY, &postgres::WAL_IMAGES).unwrap_err().0,
+            Why::Absent,
+            "13 does not count it"
+        );
         let standby = BUSY.replace("(wal_position)\t5000", "(wal_position)\t");
         assert_eq!(
             why(&standby),
-            (Why::Absent, "a standby makes no WAL of its own: ask its primary".to_owned())
+            (
+                Why::Absent,
+                "a standby makes no WAL of its own: ask its primary".to_owned()
+            )
         );
-        assert_eq!(why("fsync\ton\t\tdefault\t\t\n").0, Why::NotCollected, "an older capture");
+        assert_eq!(
+            why("fsync\ton\t\tdefault\t\t\n").0,
+            Why::NotCollected,
+            "an older capture"
+        );
         assert_eq!(why(&BUSY.replace("\t5000", "\tmany")).0, Why::Malformed);
-        assert_eq!(why(&BUSY.replace("\t5000", "\t1000")).0, Why::Malformed, "time runs forwards");
+        assert_eq!(
+            why(&BUSY.replace("\t5000", "\t1000")).0,
+            Why::Malformed,
+            "time runs forwards"
+        );
         assert_eq!(why("").0, Why::Denied, "no server answered");
     }
 }

@@ -25,7 +25,11 @@ pub struct Postmaster {
 impl Postmaster {
     /// The last value of a setting among the options.
     pub fn setting(&self, name: &str) -> Option<&[u8]> {
-        self.settings.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value.as_slice())
+        self.settings
+            .iter()
+            .rev()
+            .find(|(found, _)| found == name)
+            .map(|(_, value)| value.as_slice())
     }
 
     /// Where the options were read.
@@ -34,15 +38,21 @@ impl Postmaster {
     }
 }
 
-/// The postmasters; an error when processes cannot be listed. Processes that are not looked at are reported here for
-/// servers of every kind.
-pub fn servers(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Result<Vec<Postmaster>, Miss> {
+/// The postmasters; an error when processes cannot be listed. Processes that are not looked at are
+/// reported here for servers of every kind.
+pub fn servers(
+    host: &dyn Host,
+    request: &Request,
+    facts: &mut FactSet,
+) -> Result<Vec<Postmaster>, Miss> {
     let listing = servers::list(host, request)?;
     for &(uid, count) in &listing.more {
         facts.warn(ServerNote::ProcessesBeyondBound { count, uid });
     }
     let postmasters = listing.rows.iter().filter(|row| row.is_postgres());
-    Ok(postmasters.filter_map(|row| server(host, row, facts)).collect())
+    Ok(postmasters
+        .filter_map(|row| server(host, row, facts))
+        .collect())
 }
 
 fn server(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Option<Postmaster> {
@@ -58,27 +68,44 @@ fn server(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Option<P
         // The process has ended since.
         Err(miss) if miss.kind == MissKind::Absent => return None,
         Err(miss) => {
-            facts.warn(PostgresNote::NoArguments { pid: row.pid, reason: miss.to_string() });
+            facts.warn(PostgresNote::NoArguments {
+                pid: row.pid,
+                reason: miss.to_string(),
+            });
             Vec::new()
         }
     };
     let environment = host.ask(&Question::Environment(row.pid));
-    let given = options.iter().rev().find(|(name, _)| name == HOME).map(|(_, value)| value.clone());
-    let home = given.or_else(|| servers::variable(environment.as_deref().ok()?, "PGDATA")).map(path_of);
-    // A server changes into its data directory when it starts (ChangeToDataDir), which settles a missing or relative
-    // path.
-    let told = options.iter().any(|(name, _)| matches!(name.as_str(), "config_file" | "data_directory"));
+    let given = options
+        .iter()
+        .rev()
+        .find(|(name, _)| name == HOME)
+        .map(|(_, value)| value.clone());
+    let home = given
+        .or_else(|| servers::variable(environment.as_deref().ok()?, "PGDATA"))
+        .map(path_of);
+    // A server changes into its data directory when it starts (ChangeToDataDir), which settles a
+    // missing or relative path.
+    let told = options
+        .iter()
+        .any(|(name, _)| matches!(name.as_str(), "config_file" | "data_directory"));
     let home = match home {
         Some(home) if home.is_absolute() => Some(home),
         None if told => None,
-        home => host.link(Path::new(&format!("/proc/{}/cwd", row.pid))).ok().or(home),
+        home => host
+            .link(Path::new(&format!("/proc/{}/cwd", row.pid)))
+            .ok()
+            .or(home),
     };
     Some(Postmaster {
         pid: row.pid,
         uid,
         home,
         preloaded: servers::preloaded(host, row.pid, &environment),
-        settings: options.into_iter().filter(|(name, _)| name != HOME).collect(),
+        settings: options
+            .into_iter()
+            .filter(|(name, _)| name != HOME)
+            .collect(),
     })
 }
 
@@ -126,7 +153,11 @@ mod tests {
     #[test]
     fn postmasters_are_told_from_their_children_and_from_other_servers() {
         let servers = read(&host("-D /pg"));
-        assert_eq!(servers.iter().map(|server| server.pid).collect::<Vec<_>>(), [10], "13 has ended");
+        assert_eq!(
+            servers.iter().map(|server| server.pid).collect::<Vec<_>>(),
+            [10],
+            "13 has ended"
+        );
         assert_eq!(servers[0].home.as_deref(), Some(Path::new("/pg")));
     }
 
@@ -135,7 +166,11 @@ mod tests {
         let servers = read(&host(
             "-D /a\\x20b\n-c wal_level=minimal\n-p 5433\n-k /run/x\n-c config_file=/e=x\n-D /p\\x0ag",
         ));
-        let setting = |name| servers[0].setting(name).map(|value| String::from_utf8(value.to_vec()).unwrap());
+        let setting = |name| {
+            servers[0]
+                .setting(name)
+                .map(|value| String::from_utf8(value.to_vec()).unwrap())
+        };
         for (name, value) in [
             ("wal_level", "minimal"),
             ("port", "5433"),
@@ -144,7 +179,11 @@ mod tests {
         ] {
             assert_eq!(setting(name).as_deref(), Some(value), "{name}");
         }
-        assert_eq!(servers[0].home.as_deref(), Some(Path::new("/p\ng")), "the last -D wins");
+        assert_eq!(
+            servers[0].home.as_deref(),
+            Some(Path::new("/p\ng")),
+            "the last -D wins"
+        );
         assert_eq!(setting(HOME), None);
     }
 
@@ -153,23 +192,42 @@ mod tests {
         let of = |fake: Fake| read(&fake).remove(0).preloaded;
         let environment = |text: &str| host("-D /pg").answer(Question::Environment(10), text);
         let eater = "libeatmydata.so";
-        assert_eq!(of(environment(&format!("LD_PRELOAD=x.so:{eater}\n"))).value().unwrap(), eater);
-        assert_eq!(of(environment("PGDATA=/pg\n")).value().unwrap(), "none");
         assert_eq!(
-            of(environment("").file("/etc/ld.so.preload", format!("{eater}\n"))).value().unwrap(),
+            of(environment(&format!("LD_PRELOAD=x.so:{eater}\n")))
+                .value()
+                .unwrap(),
             eater
         );
-        let denied = |fake: Fake| matches!(of(fake), Reading::Unknown { why: Why::Denied, .. });
-        assert!(denied(host("").refuse(Question::Environment(10), MissKind::Denied)));
+        assert_eq!(of(environment("PGDATA=/pg\n")).value().unwrap(), "none");
+        assert_eq!(
+            of(environment("").file("/etc/ld.so.preload", format!("{eater}\n")))
+                .value()
+                .unwrap(),
+            eater
+        );
+        let denied = |fake: Fake| {
+            matches!(
+                of(fake),
+                Reading::Unknown {
+                    why: Why::Denied,
+                    ..
+                }
+            )
+        };
         assert!(denied(
-            environment("").refuse(Question::Read("/etc/ld.so.preload".into()), MissKind::Denied)
+            host("").refuse(Question::Environment(10), MissKind::Denied)
         ));
+        assert!(denied(environment("").refuse(
+            Question::Read("/etc/ld.so.preload".into()),
+            MissKind::Denied
+        )));
     }
 
     #[test]
     fn the_environment_names_the_directory_where_no_argument_does() {
-        let servers =
-            read(&host("-c fsync=on").answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n"));
+        let servers = read(
+            &host("-c fsync=on").answer(Question::Environment(10), "PGDATA=/srv/pg\nPGDATAX=/y\n"),
+        );
         assert_eq!(servers[0].home.as_deref(), Some(Path::new("/srv/pg")));
     }
 

@@ -1,11 +1,15 @@
-//! The settings that affect storage: the spelling of their values, and the values in force when nothing sets them.
+//! The settings that affect storage: the spelling of their values, and the values in force when
+//! nothing sets them.
 //!
-//! The list of settings, their first versions and their defaults are in the table ([`crate::servers`]). Values are kept
-//! in the server's own spelling (the PostgreSQL manual, *Server Configuration*, and guc_tables.c).
+//! The list of settings, their first versions and their defaults are in the table
+//! ([`crate::servers`]). Values are kept in the server's own spelling (the PostgreSQL manual,
+//! *Server Configuration*, and guc_tables.c).
 
 use std::sync::LazyLock;
 
-use crate::facts::{Area, FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind, Why, catalog};
+use crate::facts::{
+    Area, FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind, Why, catalog,
+};
 use crate::servers::{self, Leave, Postgres};
 use crate::text::safe;
 use crate::truth::Truth;
@@ -53,7 +57,11 @@ impl ConfigParameter {
         version: Option<&Version>,
     ) {
         let reading = self.in_force(configured, version);
-        facts.put_value(cluster, self.fact, reading.and_then(|text| self.value(&text, version)));
+        facts.put_value(
+            cluster,
+            self.fact,
+            reading.and_then(|text| self.value(&text, version)),
+        );
     }
 
     /// A text as the value of the fact; the error says why it is malformed.
@@ -78,22 +86,32 @@ impl ConfigParameter {
 
     /// Whether only the shape of its value is passed on, see [`crate::host::Question::PgSettings`].
     fn is_shape(&self) -> bool {
-        servers::leaving(Area::Pg).get(self.name).is_some_and(|leave| matches!(leave, Leave::Shape))
+        servers::leaving(Area::Pg)
+            .get(self.name)
+            .is_some_and(|leave| matches!(leave, Leave::Shape))
     }
 
-    fn in_force(&self, configured: Option<Reading<Vec<u8>>>, version: Option<&Version>) -> Reading<String> {
+    fn in_force(
+        &self,
+        configured: Option<Reading<Vec<u8>>>,
+        version: Option<&Version>,
+    ) -> Reading<String> {
         let name = self.name;
         if let Some(version) = version
             && self.row.is_read(version) == Truth::False
         {
-            return Reading::unknown(Why::Absent, format!("PostgreSQL {} has no {name}", version.base()));
+            return Reading::unknown(
+                Why::Absent,
+                format!("PostgreSQL {} has no {name}", version.base()),
+            );
         }
         match (configured, version) {
             (Some(Reading::Known { value, source }), _) => {
                 let text = self.spelled(&value, version);
                 if self.is_uncounted(&text, version) {
-                    let detail =
-                        format!("{source}: what {name} = {text} counts depends on the server's version");
+                    let detail = format!(
+                        "{source}: what {name} = {text} counts depends on the server's version"
+                    );
                     return Reading::unknown(Why::NotCollected, detail);
                 }
                 Reading::known(text, source)
@@ -103,15 +121,23 @@ impl ConfigParameter {
                 Why::NotCollected,
                 format!("nothing sets {name}, and it is unknown which version's default holds"),
             ),
-            (None, Some(version)) if self.row.is_read(version) == Truth::Unknown => Reading::unknown(
-                Why::Ambiguous,
-                format!("whether this minor release of PostgreSQL {} has {name}", version.base()),
-            ),
+            (None, Some(version)) if self.row.is_read(version) == Truth::Unknown => {
+                Reading::unknown(
+                    Why::Ambiguous,
+                    format!(
+                        "whether this minor release of PostgreSQL {} has {name}",
+                        version.base()
+                    ),
+                )
+            }
             (None, Some(version)) => {
                 let of = format!("PostgreSQL {}", major(version));
                 match self.row.default_of(version) {
                     Some(default) => Reading::known(default.to_owned(), Source::Default { of }),
-                    None => Reading::unknown(Why::Absent, format!("nothing sets {name}; {of} works it out")),
+                    None => Reading::unknown(
+                        Why::Absent,
+                        format!("nothing sets {name}; {of} works it out"),
+                    ),
                 }
             }
         }
@@ -133,7 +159,8 @@ impl ConfigParameter {
         }
     }
 
-    /// Whether it is a size without a unit, and which one it has hangs on a version that is not known.
+    /// Whether it is a size without a unit, and which one it has hangs on a version that is not
+    /// known.
     fn is_uncounted(&self, text: &str, version: Option<&Version>) -> bool {
         let is_size = matches!(self.counted(), Counted::Bytes);
         is_size
@@ -155,7 +182,10 @@ impl ConfigParameter {
                 return "replica".to_owned();
             }
             "debug_io_direct" => {
-                let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+                let words = text
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|word| !word.is_empty());
                 return words.collect::<Vec<_>>().join(",");
             }
             _ => {}
@@ -179,8 +209,8 @@ impl ConfigParameter {
     }
 }
 
-/// The number of standbys that a commit waits for, from the shape of the value: `FIRST 1 (_)`, `ANY 2 (_, _)`, or
-/// empty.
+/// The number of standbys that a commit waits for, from the shape of the value: `FIRST 1 (_)`,
+/// `ANY 2 (_, _)`, or empty.
 fn standbys(shape: &str) -> Result<u64, String> {
     if shape.is_empty() {
         return Ok(0);
@@ -197,7 +227,8 @@ pub fn major(version: &Version) -> String {
     }
 }
 
-/// A boolean as the server reads it: unique prefixes of true, false, yes, no, on, off, and 1 and 0 (bool.c).
+/// A boolean as the server reads it: unique prefixes of true, false, yes, no, on, off, and 1 and 0
+/// (bool.c).
 fn flag(text: &str) -> Result<bool, String> {
     let word = text.trim().to_ascii_lowercase();
     let begins = |whole: &str, least: usize| word.len() >= least && whole.starts_with(&word);
@@ -210,40 +241,66 @@ fn flag(text: &str) -> Result<bool, String> {
     }
 }
 
-/// A number without a unit as the server reads it: decimal, hexadecimal, octal, or a fraction that is rounded. None of
-/// those counted here takes a unit; the server refuses `commit_delay = 1ms`.
+/// A number without a unit as the server reads it: decimal, hexadecimal, octal, or a fraction that
+/// is rounded. None of those counted here takes a unit; the server refuses `commit_delay = 1ms`.
 fn count(text: &str) -> Result<u64, String> {
     let word = text.trim();
     let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
     let whole = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
         Some(hex) => radix(hex, 16),
-        None if word.len() > 1 && word.starts_with('0') && word.bytes().all(|b| b.is_ascii_digit()) => {
+        None if word.len() > 1
+            && word.starts_with('0')
+            && word.bytes().all(|b| b.is_ascii_digit()) =>
+        {
             radix(word, 8)
         }
         None => radix(word, 10),
     };
-    let fraction = || format!("{:.0}", number(word).ok()?.round_ties_even()).parse().ok();
-    whole.or_else(fraction).ok_or_else(|| format!("`{text}` is not a number that this setting accepts"))
+    let fraction = || {
+        format!("{:.0}", number(word).ok()?.round_ties_even())
+            .parse()
+            .ok()
+    };
+    whole
+        .or_else(fraction)
+        .ok_or_else(|| format!("`{text}` is not a number that this setting accepts"))
 }
 
 /// A number with a fraction, without a unit.
 fn number(text: &str) -> Result<f64, String> {
     let word = text.trim();
-    let numeric = word.bytes().all(|b| b.is_ascii_digit() || b".eE+-".contains(&b));
-    let number = word.parse::<f64>().ok().filter(|number| numeric && (0.0..=1e15).contains(number));
+    let numeric = word
+        .bytes()
+        .all(|b| b.is_ascii_digit() || b".eE+-".contains(&b));
+    let number = word
+        .parse::<f64>()
+        .ok()
+        .filter(|number| numeric && (0.0..=1e15).contains(number));
     number.ok_or_else(|| format!("`{text}` is not a number that this setting accepts"))
 }
 
-/// A size in bytes, as the server reads it: a number with `kB`, `MB`, `GB` or `TB`, or of the setting's unit (guc.c),
-/// where that is known. Case is lost before.
+/// A size in bytes, as the server reads it: a number with `kB`, `MB`, `GB` or `TB`, or of the
+/// setting's unit (guc.c), where that is known. Case is lost before.
 fn size(text: &str, unit: Option<u64>) -> Result<u64, String> {
-    const UNITS: [(&str, u64); 4] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30), ("tb", 1 << 40)];
+    const UNITS: [(&str, u64); 4] = [
+        ("kb", 1 << 10),
+        ("mb", 1 << 20),
+        ("gb", 1 << 30),
+        ("tb", 1 << 40),
+    ];
     let word = text.trim().to_ascii_lowercase();
-    let with_unit = UNITS.iter().find_map(|(unit, bytes)| Some((word.strip_suffix(unit)?, *bytes)));
+    let with_unit = UNITS
+        .iter()
+        .find_map(|(unit, bytes)| Some((word.strip_suffix(unit)?, *bytes)));
     let counted = with_unit.or(unit.map(|unit| (word.as_str(), unit)));
     let (number, unit) = counted.ok_or_else(|| format!("`{text}` has no unit"))?;
-    let fraction =
-        || number.trim().parse::<f64>().ok().filter(|n| number.contains('.') && (0.0..=1e6).contains(n));
+    let fraction = || {
+        number
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|n| number.contains('.') && (0.0..=1e6).contains(n))
+    };
     let bytes = match fraction() {
         #[expect(
             clippy::cast_possible_truncation,
@@ -256,13 +313,21 @@ fn size(text: &str, unit: Option<u64>) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("`{text}` is more than the maximum"))
 }
 
-/// A time in microseconds, as the server reads it: a number with `us`, `ms`, `s`, `min`, `h` or `d`, or of the setting's
-/// unit (guc.c). Case is lost before.
+/// A time in microseconds, as the server reads it: a number with `us`, `ms`, `s`, `min`, `h` or
+/// `d`, or of the setting's unit (guc.c). Case is lost before.
 fn duration(text: &str, unit: Option<u64>) -> Result<f64, String> {
-    const UNITS: [(&str, f64); 6] =
-        [("us", 1.0), ("ms", 1e3), ("min", 60e6), ("s", 1e6), ("h", 3600e6), ("d", 86_400e6)];
+    const UNITS: [(&str, f64); 6] = [
+        ("us", 1.0),
+        ("ms", 1e3),
+        ("min", 60e6),
+        ("s", 1e6),
+        ("h", 3600e6),
+        ("d", 86_400e6),
+    ];
     let word = text.trim().to_ascii_lowercase();
-    let with_unit = UNITS.iter().find_map(|(unit, micros)| Some((word.strip_suffix(unit)?, *micros)));
+    let with_unit = UNITS
+        .iter()
+        .find_map(|(unit, micros)| Some((word.strip_suffix(unit)?, *micros)));
     let counted = with_unit.or(unit.map(|unit| (word.as_str(), unit as f64)));
     let (figure, unit) = counted.ok_or_else(|| format!("`{text}` has no unit"))?;
     Ok(number(figure)? * unit)
@@ -290,16 +355,29 @@ mod tests {
         let mut choices = 0;
         for setting in ALL.iter() {
             let key = setting.fact;
-            let ValueKind::Choice(words) = key.kind else { continue };
+            let ValueKind::Choice(words) = key.kind else {
+                continue;
+            };
             choices += 1;
             for word in words.iter().chain(&["sideways"]) {
                 let mut facts = FactSet::default();
-                let configured =
-                    Reading::known(word.as_bytes().to_vec(), Source::line("/pg/postgresql.conf", 3));
-                setting.put(&mut facts, &cluster, Some(configured), Some(&version("18.4")));
+                let configured = Reading::known(
+                    word.as_bytes().to_vec(),
+                    Source::line("/pg/postgresql.conf", 3),
+                );
+                setting.put(
+                    &mut facts,
+                    &cluster,
+                    Some(configured),
+                    Some(&version("18.4")),
+                );
                 match facts.reading(&cluster, key.id) {
-                    Reading::Known { value, .. } => assert_eq!(value.to_string(), *word, "{}", key.name),
-                    Reading::Unknown { why, .. } => assert_eq!((*why, *word), (Why::Malformed, "sideways")),
+                    Reading::Known { value, .. } => {
+                        assert_eq!(value.to_string(), *word, "{}", key.name);
+                    }
+                    Reading::Unknown { why, .. } => {
+                        assert_eq!((*why, *word), (Why::Malformed, "sideways"));
+                    }
                 }
             }
         }
@@ -310,11 +388,23 @@ mod tests {
     #[test]
     fn whatever_the_table_reads_has_a_fact() {
         let names: Vec<&str> = ALL.iter().map(|setting| setting.name).collect();
-        let read = servers::servers().postgres.iter().filter(|row| row.read).flat_map(|row| &row.names);
+        let read = servers::servers()
+            .postgres
+            .iter()
+            .filter(|row| row.read)
+            .flat_map(|row| &row.names);
         assert_eq!(names, read.collect::<Vec<_>>());
         for setting in ALL.iter() {
-            assert!(servers::leaving(Area::Pg).contains_key(setting.name), "{}", setting.name);
-            assert!(setting.row.default_of(&version("16")).is_some(), "{}", setting.name);
+            assert!(
+                servers::leaving(Area::Pg).contains_key(setting.name),
+                "{}",
+                setting.name
+            );
+            assert!(
+                setting.row.default_of(&version("16")).is_some(),
+                "{}",
+                setting.name
+            );
             if setting.row.is_old() {
                 assert!(default(setting.name, "9.0").is_known(), "{}", setting.name);
             }
@@ -406,14 +496,24 @@ mod tests {
         ] {
             assert_eq!(size(text, Some(1 << 20)).ok(), expected, "{text}");
         }
-        let spelled = |name, text: &str| setting(name).spelled(text.as_bytes(), Some(&version("15.20")));
-        assert_eq!(spelled("max_wal_size", "1GB"), spelled("max_wal_size", "1024"));
-        assert_eq!(spelled("checkpoint_flush_after", "256kB"), spelled("checkpoint_flush_after", "32"));
-        assert_eq!(spelled("random_page_cost", "4.0"), spelled("random_page_cost", "4"));
+        let spelled =
+            |name, text: &str| setting(name).spelled(text.as_bytes(), Some(&version("15.20")));
+        assert_eq!(
+            spelled("max_wal_size", "1GB"),
+            spelled("max_wal_size", "1024")
+        );
+        assert_eq!(
+            spelled("checkpoint_flush_after", "256kB"),
+            spelled("checkpoint_flush_after", "32")
+        );
+        assert_eq!(
+            spelled("random_page_cost", "4.0"),
+            spelled("random_page_cost", "4")
+        );
     }
 
-    /// 9.5 and 9.6 count max_wal_size in segments of 16 MB, later ones in megabytes. Without a version a number alone may
-    /// be either.
+    /// 9.5 and 9.6 count max_wal_size in segments of 16 MB, later ones in megabytes. Without a
+    /// version a number alone may be either.
     #[test]
     fn a_size_without_a_unit_counts_what_its_version_says() {
         let (cluster, fact) = (Subject::cluster("/pg"), setting("max_wal_size").fact.id);
@@ -427,7 +527,10 @@ mod tests {
             ("64", None, None),
         ] {
             let (mut facts, of) = (FactSet::default(), of.map(version));
-            let written = Reading::known(text.as_bytes().to_vec(), Source::line("/pg/postgresql.conf", 3));
+            let written = Reading::known(
+                text.as_bytes().to_vec(),
+                Source::line("/pg/postgresql.conf", 3),
+            );
             setting("max_wal_size").put(&mut facts, &cluster, Some(written), of.as_ref());
             match (facts.reading(&cluster, fact), expected) {
                 (Reading::Known { value, .. }, Some(bytes)) => {
@@ -448,7 +551,9 @@ mod tests {
         assert_eq!(value("wal_sync_method", "15").as_deref(), Some("fdatasync"));
         assert_eq!(
             default("fsync", "15.20").source(),
-            Some(&Source::Default { of: "PostgreSQL 15".to_owned() })
+            Some(&Source::Default {
+                of: "PostgreSQL 15".to_owned()
+            })
         );
         for (name, of) in [
             ("wal_init_zero", "11.9"),
@@ -458,16 +563,46 @@ mod tests {
             ("recovery_init_sync_method", "13.20"),
             ("max_wal_size", "9.4.26"),
         ] {
-            assert!(matches!(default(name, of), Reading::Unknown { why: Why::Absent, .. }), "{name} {of}");
+            assert!(
+                matches!(
+                    default(name, of),
+                    Reading::Unknown {
+                        why: Why::Absent,
+                        ..
+                    }
+                ),
+                "{name} {of}"
+            );
         }
-        assert!(matches!(default("data_sync_retry", "11"), Reading::Unknown { why: Why::Ambiguous, .. }));
+        assert!(matches!(
+            default("data_sync_retry", "11"),
+            Reading::Unknown {
+                why: Why::Ambiguous,
+                ..
+            }
+        ));
         assert_eq!(value("data_sync_retry", "11.2").as_deref(), Some("off"));
         assert_eq!(value("data_sync_retry", "9.6.11"), None);
-        assert_eq!(value("file_extend_method", "17.8").as_deref(), Some("posix_fallocate"));
-        assert!(matches!(default("file_extend_method", "18"), Reading::Unknown { why: Why::Ambiguous, .. }));
-        assert_eq!(value("checkpoint_completion_target", "13.4").as_deref(), Some("0.5"));
+        assert_eq!(
+            value("file_extend_method", "17.8").as_deref(),
+            Some("posix_fallocate")
+        );
+        assert!(matches!(
+            default("file_extend_method", "18"),
+            Reading::Unknown {
+                why: Why::Ambiguous,
+                ..
+            }
+        ));
+        assert_eq!(
+            value("checkpoint_completion_target", "13.4").as_deref(),
+            Some("0.5")
+        );
         assert_eq!(value("max_wal_size", "9.6.24").as_deref(), Some("1GB"));
-        assert_eq!(value("effective_io_concurrency", "18.2").as_deref(), Some("16"));
+        assert_eq!(
+            value("effective_io_concurrency", "18.2").as_deref(),
+            Some("16")
+        );
         assert!(!setting("fsync").in_force(None, None).is_known());
     }
 
@@ -482,7 +617,11 @@ mod tests {
             ("debug_io_direct", " wal , data", "wal,data"),
             ("commit_delay", "0x0A", "10"),
         ] {
-            assert_eq!(setting(name).spelled(value.as_bytes(), None), expected, "{name} {value}");
+            assert_eq!(
+                setting(name).spelled(value.as_bytes(), None),
+                expected,
+                "{name} {value}"
+            );
         }
     }
 

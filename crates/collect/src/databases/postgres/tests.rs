@@ -1,4 +1,5 @@
-//! Clusters from every kind of lead: a process, Debian's directories, the directory that was asked for.
+//! Clusters from every kind of lead: a process, Debian's directories, the directory that was asked
+//! for.
 
 mod named;
 
@@ -27,7 +28,19 @@ fn of_kind(mode: u64, uid: u64, changed: Option<u64>) -> Vec<u8> {
 
 fn with(mode: u64, uid: u64, changed: Option<Moment>) -> Vec<u8> {
     let (gid, major, minor, node_major, node_minor) = (0, 0, 0, 0, 0);
-    Stat { mode, uid, gid, major, minor, node_major, node_minor, inode: 2, size: 0, changed }.encode()
+    Stat {
+        mode,
+        uid,
+        gid,
+        major,
+        minor,
+        node_major,
+        node_minor,
+        inode: 2,
+        size: 0,
+        changed,
+    }
+    .encode()
 }
 
 fn conf(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
@@ -36,8 +49,14 @@ fn conf(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
         ConfigDirective::new(line, *key, *value).encode()
     };
     let answer: Vec<Vec<u8>> = settings.iter().enumerate().map(line).collect();
-    let fake = fake.answer(Question::Config(path.into(), Dialect::Postgres), answer.concat());
-    fake.answer(Question::Stat(path.into()), changed_at(26, Some(STARTED - 1)))
+    let fake = fake.answer(
+        Question::Config(path.into(), Dialect::Postgres),
+        answer.concat(),
+    );
+    fake.answer(
+        Question::Stat(path.into()),
+        changed_at(26, Some(STARTED - 1)),
+    )
 }
 
 /// A stopped cluster of version 15 whose WAL lies elsewhere.
@@ -47,24 +66,43 @@ fn stopped() -> Fake {
         .answer(Question::Stat(DATA.into()), stat(26))
         .answer(Question::UserName(26), "postgres")
         .answer(Question::RealPath(DATA.into()), DATA)
-        .answer(Question::RealPath(format!("{DATA}/pg_wal").into()), "/wal/pg")
-        .answer(Question::Stat(format!("{DATA}/PG_VERSION").into()), stat(26))
+        .answer(
+            Question::RealPath(format!("{DATA}/pg_wal").into()),
+            "/wal/pg",
+        )
+        .answer(
+            Question::Stat(format!("{DATA}/PG_VERSION").into()),
+            stat(26),
+        )
         .answer(Question::Stat(format!("{DATA}/global").into()), stat(26))
         .answer(Question::Servers, "");
-    conf(fake, &format!("{DATA}/postgresql.conf"), &[("fsync", "off"), ("wal_level", "minimal")])
+    conf(
+        fake,
+        &format!("{DATA}/postgresql.conf"),
+        &[("fsync", "off"), ("wal_level", "minimal")],
+    )
 }
 
 /// It runs since a second after everything was last changed.
 fn running() -> Fake {
     conf(stopped(), &format!("{DATA}/postgresql.auto.conf"), &[])
         .answer(Question::Servers, "10 1 26 postgres\n")
-        .answer(Question::CommandLine(10), format!("-D {DATA}\n-c max_wal_senders=0\n"))
+        .answer(
+            Question::CommandLine(10),
+            format!("-D {DATA}\n-c max_wal_senders=0\n"),
+        )
         .answer(Question::Environment(10), "")
-        .file(format!("{DATA}/postmaster.pid"), format!("10\n{DATA}\n{STARTED}\n5433\n/run/pg\nlocalhost\n"))
+        .file(
+            format!("{DATA}/postmaster.pid"),
+            format!("10\n{DATA}\n{STARTED}\n5433\n/run/pg\nlocalhost\n"),
+        )
 }
 
 fn collect(host: &Fake) -> FactSet {
-    let request = Request { target: Some(DATA.into()), ..Request::default() };
+    let request = Request {
+        target: Some(DATA.into()),
+        ..Request::default()
+    };
     look(host, &request)
 }
 
@@ -105,21 +143,38 @@ fn a_stopped_cluster_is_found_where_it_was_asked_for() {
 #[test]
 fn the_command_line_is_above_alter_system_which_is_above_the_file() {
     let auto = format!("{DATA}/postgresql.auto.conf");
-    let host = conf(running(), &auto, &[("fsync", "on"), ("max_wal_senders", "3")]);
+    let host = conf(
+        running(),
+        &auto,
+        &[("fsync", "on"), ("max_wal_senders", "3")],
+    );
     let facts = collect(&host);
-    assert_eq!(told(&facts, "pg.fsync"), "yes /srv/pg/postgresql.auto.conf:1");
+    assert_eq!(
+        told(&facts, "pg.fsync"),
+        "yes /srv/pg/postgresql.auto.conf:1"
+    );
     assert_eq!(told(&facts, "pg.max_wal_senders"), "0 /proc/10/cmdline");
     assert_eq!(told(&facts, "pg.running"), "yes /proc/10");
-    assert_eq!(told(&facts, "pg.fsync_disabled_by"), "none /proc/10/environ");
+    assert_eq!(
+        told(&facts, "pg.fsync_disabled_by"),
+        "none /proc/10/environ"
+    );
 }
 
 #[test]
 fn a_denied_file_leaves_what_it_could_set_unknown_and_names_who_may_read_it() {
-    let auto = Question::Config(format!("{DATA}/postgresql.auto.conf").into(), Dialect::Postgres);
+    let auto = Question::Config(
+        format!("{DATA}/postgresql.auto.conf").into(),
+        Dialect::Postgres,
+    );
     let facts = collect(&running().refuse(auto, MissKind::Denied));
     for name in ["pg.fsync", "pg.full_page_writes"] {
         let remedy = match facts.named(&cluster(), name) {
-            Reading::Unknown { why: Why::Denied, remedy, .. } => remedy.clone(),
+            Reading::Unknown {
+                why: Why::Denied,
+                remedy,
+                ..
+            } => remedy.clone(),
             reading => panic!("{name}: {reading:?}"),
         };
         assert_eq!(remedy, Some(Remedy::RunAs("postgres".to_owned())), "{name}");
@@ -136,48 +191,99 @@ fn the_running_server_wins_and_a_difference_is_said() {
          wal_sync_method\tfsync\t\tconfiguration file\t/x.conf\t7\n"
     );
     let facts = collect(&running().answer(Question::PgSettings(socket.into()), answer));
-    assert_eq!(told(&facts, "pg.fsync"), format!("yes the server at {socket}"));
-    assert_eq!(told(&facts, "pg.wal_level"), "minimal /srv/pg/postgresql.conf:2");
+    assert_eq!(
+        told(&facts, "pg.fsync"),
+        format!("yes the server at {socket}")
+    );
+    assert_eq!(
+        told(&facts, "pg.wal_level"),
+        "minimal /srv/pg/postgresql.conf:2"
+    );
     assert_eq!(told(&facts, "pg.wal_sync_method"), "fsync /x.conf:7");
-    assert_eq!(facts.value(&cluster(), &postgres::VERSION).unwrap().base(), "15.20");
+    assert_eq!(
+        facts.value(&cluster(), &postgres::VERSION).unwrap().base(),
+        "15.20"
+    );
     assert!(
-        sentences(&facts).iter().any(|w| w.contains("fsync is off in /srv/pg/postgresql.conf:1")),
+        sentences(&facts)
+            .iter()
+            .any(|w| w.contains("fsync is off in /srv/pg/postgresql.conf:1")),
         "{:?}",
         sentences(&facts)
     );
 }
 
-/// By the server's word where it gives one, else by what the program of the cluster's version reads.
+/// By the server's word where it gives one, else by what the program of the cluster's version
+/// reads.
 #[test]
 fn checksums_are_those_of_the_server_or_of_its_control_file() {
-    let control = || Question::Run(Tool::PgControldata(15), vec!["-D".to_owned(), DATA.to_owned()]);
+    let control = || {
+        Question::Run(
+            Tool::PgControldata(15),
+            vec!["-D".to_owned(), DATA.to_owned()],
+        )
+    };
     let line = |number: &str| format!("Data page checksum version:           {number}\n");
     let told_of = |fake: Fake| told(&collect(&fake), "pg.data_checksums");
     let argv = format!("`pg_controldata-15 -D {DATA}`");
-    assert_eq!(told_of(stopped().answer(control(), line("1"))), format!("yes {argv}"));
-    assert_eq!(told_of(running().answer(control(), line("0"))), format!("no {argv}"), "also while it runs");
+    assert_eq!(
+        told_of(stopped().answer(control(), line("1"))),
+        format!("yes {argv}")
+    );
+    assert_eq!(
+        told_of(running().answer(control(), line("0"))),
+        format!("no {argv}"),
+        "also while it runs"
+    );
     for damaged in ["", "Data page checksum version: x", "noise"] {
-        assert_eq!(told_of(stopped().answer(control(), damaged)), "? malformed", "{damaged}");
+        assert_eq!(
+            told_of(stopped().answer(control(), damaged)),
+            "? malformed",
+            "{damaged}"
+        );
     }
-    assert_eq!(told_of(stopped().refuse(control(), MissKind::Denied)), "? denied");
+    assert_eq!(
+        told_of(stopped().refuse(control(), MissKind::Denied)),
+        "? denied"
+    );
     let socket = "/run/pg/.s.PGSQL.5433";
     for (value, expected) in [("on", "yes"), ("off", "no")] {
-        let says =
-            format!("data_directory\t{DATA}\t\toverride\t\t\ndata_checksums\t{value}\t\toverride\t\t\n");
+        let says = format!(
+            "data_directory\t{DATA}\t\toverride\t\t\ndata_checksums\t{value}\t\toverride\t\t\n"
+        );
         let fake = running().answer(Question::PgSettings(socket.into()), says);
         assert_eq!(told_of(fake), format!("{expected} the server at {socket}"));
     }
-    let old = stopped().file(format!("{DATA}/PG_VERSION"), "9.6\n").answer(control(), line("1"));
+    let old = stopped()
+        .file(format!("{DATA}/PG_VERSION"), "9.6\n")
+        .answer(control(), line("1"));
     assert_eq!(told_of(old), "? not collected");
-    let reading = collect(&stopped()).named(&cluster(), "pg.data_checksums").clone();
-    assert!(matches!(reading, Reading::Unknown { why: Why::Absent, remedy: Some(_), .. }), "{reading:?}");
+    let reading = collect(&stopped())
+        .named(&cluster(), "pg.data_checksums")
+        .clone();
+    assert!(
+        matches!(
+            reading,
+            Reading::Unknown {
+                why: Why::Absent,
+                remedy: Some(_),
+                ..
+            }
+        ),
+        "{reading:?}"
+    );
 }
 
 #[test]
 fn another_servers_answer_is_not_taken() {
-    for row in ["data_directory\t/srv/other\t\toverride\t\t", "server_version\t16.1\t\tdefault\t\t"] {
+    for row in [
+        "data_directory\t/srv/other\t\toverride\t\t",
+        "server_version\t16.1\t\tdefault\t\t",
+    ] {
         let answer = format!("{row}\nfsync\ton\t\tdefault\t\t\n");
-        let facts = collect(&running().answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer));
+        let facts = collect(
+            &running().answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer),
+        );
         assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1");
     }
 }
@@ -187,7 +293,9 @@ fn a_process_of_another_name_space_is_not_taken_for_what_lies_at_its_path_here()
     let host = running().file(format!("{DATA}/postmaster.pid"), "1\n/srv/pg\n1000\n");
     let facts = collect(&host);
     assert!(
-        sentences(&facts).iter().any(|warning| warning.contains("process 10")),
+        sentences(&facts)
+            .iter()
+            .any(|warning| warning.contains("process 10")),
         "{:?}",
         sentences(&facts)
     );
@@ -207,18 +315,34 @@ fn debian_keeps_configuration_and_data_apart() {
             Question::Run(Tool::PgCtl(15), vec!["--version".to_owned()]),
             "pg_ctl (PostgreSQL) 15.20 (Debian)\n",
         );
-    let facts = collect(&conf(host, file, &[("data_directory", DATA), ("fsync", "on")]));
+    let facts = collect(&conf(
+        host,
+        file,
+        &[("data_directory", DATA), ("fsync", "on")],
+    ));
     assert_eq!(facts.subjects(Scope::Cluster).count(), 1);
-    assert_eq!(told(&facts, "pg.name"), format!("postgresql 15/main {file}"));
-    assert_eq!(told(&facts, "pg.data_directory"), format!("{DATA} {file}:1"));
-    assert_eq!(told(&facts, "pg.version"), "15.20 (Debian) `pg_ctl-15 --version`");
+    assert_eq!(
+        told(&facts, "pg.name"),
+        format!("postgresql 15/main {file}")
+    );
+    assert_eq!(
+        told(&facts, "pg.data_directory"),
+        format!("{DATA} {file}:1")
+    );
+    assert_eq!(
+        told(&facts, "pg.version"),
+        "15.20 (Debian) `pg_ctl-15 --version`"
+    );
     assert_eq!(told(&facts, "pg.fsync"), format!("yes {file}:2"));
 }
 
 #[test]
 fn the_version_is_that_of_a_program_of_the_cluster_s_release() {
     let with = |fake: Fake, tool: Tool, says: &str| {
-        fake.answer(Question::Run(tool, vec!["--version".to_owned()]), format!("{says}\n"))
+        fake.answer(
+            Question::Run(tool, vec!["--version".to_owned()]),
+            format!("{says}\n"),
+        )
     };
     let told_of = |fake: &Fake| told(&collect(fake), "pg.version");
     let pg_ctl = with(stopped(), Tool::PgCtl(15), "pg_ctl (PostgreSQL) 15.20");
@@ -226,7 +350,10 @@ fn the_version_is_that_of_a_program_of_the_cluster_s_release() {
     let both = with(pg_ctl, Tool::Postgres(15), "postgres (PostgreSQL) 15.20");
     assert_eq!(told_of(&both), "15.20 `pg_ctl-15 --version`");
     let postgres = Question::Run(Tool::Postgres(15), vec!["--version".to_owned()]);
-    assert!(!both.asked().contains(&postgres), "one of the two is enough");
+    assert!(
+        !both.asked().contains(&postgres),
+        "one of the two is enough"
+    );
     let old_capture = with(stopped(), Tool::Postgres(15), "postgres (PostgreSQL) 15.20");
     assert_eq!(told_of(&old_capture), "15.20 `postgres-15 --version`");
     for other in ["pg_ctl (PostgreSQL) 16.1", "pg_ctl", "noise"] {
@@ -237,7 +364,10 @@ fn the_version_is_that_of_a_program_of_the_cluster_s_release() {
 
 #[test]
 fn without_a_version_no_default_is_claimed() {
-    let host = stopped().refuse(Question::Read(format!("{DATA}/PG_VERSION").into()), MissKind::Denied);
+    let host = stopped().refuse(
+        Question::Read(format!("{DATA}/PG_VERSION").into()),
+        MissKind::Denied,
+    );
     let facts = collect(&host);
     assert_eq!(told(&facts, "pg.full_page_writes"), "? not collected");
     assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1");
@@ -251,7 +381,11 @@ fn a_directory_that_does_not_answer_is_asked_once() {
     let facts = look(&host, &request);
     assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
     assert!(shown(&facts).contains("did not answer in time"));
-    let asked = host.asked().into_iter().filter(|question| format!("{question:?}").contains(DATA)).count();
+    let asked = host
+        .asked()
+        .into_iter()
+        .filter(|question| format!("{question:?}").contains(DATA))
+        .count();
     assert_eq!(asked, 1);
 }
 
@@ -260,7 +394,11 @@ fn data_that_does_not_answer_is_said() {
     let host = running().refuse(Question::Stat(DATA.into()), MissKind::TimedOut);
     let facts = collect(&host);
     assert_eq!(facts.subjects(Scope::Cluster).count(), 0);
-    assert!(shown(&facts).contains("/srv/pg did not answer in time"), "{}", shown(&facts));
+    assert!(
+        shown(&facts).contains("/srv/pg did not answer in time"),
+        "{}",
+        shown(&facts)
+    );
 }
 
 #[test]
@@ -269,8 +407,14 @@ fn two_servers_may_share_a_configuration_file() {
     let other = "/srv/other";
     let host = running()
         .answer(Question::Servers, "10 1 26 postgres\n20 1 26 postgres\n")
-        .answer(Question::CommandLine(10), format!("-D {DATA}\n-c config_file={file}\n"))
-        .answer(Question::CommandLine(20), format!("-D {other}\n-c config_file={file}\n"))
+        .answer(
+            Question::CommandLine(10),
+            format!("-D {DATA}\n-c config_file={file}\n"),
+        )
+        .answer(
+            Question::CommandLine(20),
+            format!("-D {other}\n-c config_file={file}\n"),
+        )
         .answer(Question::Stat(other.into()), stat(26))
         .file(format!("{other}/postmaster.pid"), "20\n");
     let facts = collect(&conf(host, file, &[("fsync", "on")]));
@@ -278,7 +422,8 @@ fn two_servers_may_share_a_configuration_file() {
     assert_eq!(clusters, [other, DATA]);
 }
 
-/// A server whose configuration includes a directory, a file that is there and one that is not, each setting something.
+/// A server whose configuration includes a directory, a file that is there and one that is not,
+/// each setting something.
 fn including() -> Fake {
     let includes = [
         ("fsync", "off"),
@@ -290,14 +435,23 @@ fn including() -> Fake {
     let host = conf(running(), &format!("{DATA}/postgresql.conf"), &includes);
     let host = conf(host, "/etc/pg/more.conf", &[("commit_delay", "7")]);
     let host = conf(host, "/etc/pg/conf.d/1.conf", &[("wal_level", "logical")]);
-    let host = conf(host, &format!("{DATA}/postgresql.auto.conf"), &[("full_page_writes", "off")]);
+    let host = conf(
+        host,
+        &format!("{DATA}/postgresql.auto.conf"),
+        &[("full_page_writes", "off")],
+    );
     host.answer(Question::List("/etc/pg/conf.d".into()), "1.conf")
         .answer(Question::Stat("/etc/pg/conf.d".into()), stat(0))
         .answer(Question::Stat("/etc/pg".into()), stat(0))
 }
 
-const IN_ORDER: [&str; 5] =
-    ["pg.fsync", "pg.wal_level", "pg.commit_delay", "pg.wal_recycle", "pg.full_page_writes"];
+const IN_ORDER: [&str; 5] = [
+    "pg.fsync",
+    "pg.wal_level",
+    "pg.commit_delay",
+    "pg.wal_recycle",
+    "pg.full_page_writes",
+];
 
 #[test]
 fn what_was_changed_since_the_server_started_makes_it_and_all_before_it_uncertain() {
@@ -318,11 +472,23 @@ fn what_was_changed_since_the_server_started_makes_it_and_all_before_it_uncertai
             };
             let facts = collect(&host);
             for (n, name) in IN_ORDER.iter().enumerate() {
-                assert_eq!(told(&facts, name) == "? ambiguous", n < doubted, "{name}: {changed:?} {at:?}");
+                assert_eq!(
+                    told(&facts, name) == "? ambiguous",
+                    n < doubted,
+                    "{name}: {changed:?} {at:?}"
+                );
             }
             let default = told(&facts, "pg.data_sync_retry");
-            assert_eq!(default == "no default of PostgreSQL 15", doubted == 0, "{changed:?}: {default}");
-            assert_eq!(told(&facts, "pg.max_wal_senders"), "0 /proc/10/cmdline", "options win for good");
+            assert_eq!(
+                default == "no default of PostgreSQL 15",
+                doubted == 0,
+                "{changed:?}: {default}"
+            );
+            assert_eq!(
+                told(&facts, "pg.max_wal_senders"),
+                "0 /proc/10/cmdline",
+                "options win for good"
+            );
         }
     }
 }
@@ -330,10 +496,19 @@ fn what_was_changed_since_the_server_started_makes_it_and_all_before_it_uncertai
 #[test]
 fn a_link_that_could_have_pointed_elsewhere_is_uncertain() {
     let host = || including().symlink("/etc/pg/more.conf", "old/more.conf");
-    assert_eq!(told(&collect(&host()), "pg.commit_delay"), "7 /etc/pg/more.conf:1");
-    let moved = host().answer(Question::Stat("/etc/pg".into()), changed_at(0, Some(STARTED)));
+    assert_eq!(
+        told(&collect(&host()), "pg.commit_delay"),
+        "7 /etc/pg/more.conf:1"
+    );
+    let moved = host().answer(
+        Question::Stat("/etc/pg".into()),
+        changed_at(0, Some(STARTED)),
+    );
     assert_eq!(told(&collect(&moved), "pg.commit_delay"), "? ambiguous");
-    assert_eq!(told(&collect(&moved), "pg.full_page_writes"), "no /srv/pg/postgresql.auto.conf:1");
+    assert_eq!(
+        told(&collect(&moved), "pg.full_page_writes"),
+        "no /srv/pg/postgresql.auto.conf:1"
+    );
 }
 
 #[test]
@@ -351,9 +526,19 @@ fn without_the_time_of_the_start_nothing_in_a_file_is_certain() {
         host.answer(file, changed_at(26, Some(STARTED)))
     };
     let out_of_sight = running().answer(Question::Servers, "");
-    assert_eq!(told(&collect(&out_of_sight), "pg.fsync"), "no /srv/pg/postgresql.conf:1");
-    assert_eq!(told(&collect(&changed(out_of_sight)), "pg.fsync"), "? ambiguous", "it may run");
-    assert_eq!(told(&collect(&changed(stopped())), "pg.fsync"), "no /srv/pg/postgresql.conf:1");
+    assert_eq!(
+        told(&collect(&out_of_sight), "pg.fsync"),
+        "no /srv/pg/postgresql.conf:1"
+    );
+    assert_eq!(
+        told(&collect(&changed(out_of_sight)), "pg.fsync"),
+        "? ambiguous",
+        "it may run"
+    );
+    assert_eq!(
+        told(&collect(&changed(stopped())), "pg.fsync"),
+        "no /srv/pg/postgresql.conf:1"
+    );
 }
 
 #[test]
@@ -376,12 +561,22 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
             .answer(file.clone(), changed_at(26, Some(STARTED)));
         let facts = collect(&host);
         let socket = Question::PgSettings("/run/pg/.s.PGSQL.5433".into());
-        assert!(host.asked().contains(&Question::As(26, Box::new(socket))), "{name}");
+        assert!(
+            host.asked().contains(&Question::As(26, Box::new(socket))),
+            "{name}"
+        );
         match facts.named(&cluster(), "pg.fsync") {
-            Reading::Unknown { why: Why::Ambiguous, detail, remedy } => {
+            Reading::Unknown {
+                why: Why::Ambiguous,
+                detail,
+                remedy,
+            } => {
                 assert_eq!(remedy.as_ref(), Some(&helps), "{name}");
                 assert!(detail.ends_with("did not say what it uses"), "{detail}");
-                assert!(detail.starts_with("/srv/pg/postgresql.conf was changed after"), "{detail}");
+                assert!(
+                    detail.starts_with("/srv/pg/postgresql.conf was changed after"),
+                    "{detail}"
+                );
             }
             reading => panic!("{reading:?}"),
         }
@@ -393,22 +588,53 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
 fn what_was_changed_in_the_second_of_the_start_was_changed_before_or_after_it() {
     let second = STARTED * 1_000_000_000;
     for (changed, started, expected) in [
-        (second + 300_000_000, Some(second + 320_000_000), "no /srv/pg/postgresql.conf:1"),
-        (second + 300_000_000, Some(second + 305_000_000), "? ambiguous"),
-        (second + 300_000_000, Some(second + 200_000_000), "? ambiguous"),
+        (
+            second + 300_000_000,
+            Some(second + 320_000_000),
+            "no /srv/pg/postgresql.conf:1",
+        ),
+        (
+            second + 300_000_000,
+            Some(second + 305_000_000),
+            "? ambiguous",
+        ),
+        (
+            second + 300_000_000,
+            Some(second + 200_000_000),
+            "? ambiguous",
+        ),
         (second + 300_000_000, None, "? ambiguous"),
         // The clock was set since: the process seems to have started in another second.
-        (second + 300_000_000, Some(second + 3_600_000_000_000), "? ambiguous"),
-        (second - 300_000_000, Some(second + 3_600_000_000_000), "no /srv/pg/postgresql.conf:1"),
-        (second - 300_000_000, Some(second - 400_000_000), "no /srv/pg/postgresql.conf:1"),
+        (
+            second + 300_000_000,
+            Some(second + 3_600_000_000_000),
+            "? ambiguous",
+        ),
+        (
+            second - 300_000_000,
+            Some(second + 3_600_000_000_000),
+            "no /srv/pg/postgresql.conf:1",
+        ),
+        (
+            second - 300_000_000,
+            Some(second - 400_000_000),
+            "no /srv/pg/postgresql.conf:1",
+        ),
     ] {
         let stat = with(0o100_600, 26, Some(Moment::at(changed)));
-        let host = running().answer(Question::Stat(format!("{DATA}/postgresql.conf").into()), stat);
+        let host = running().answer(
+            Question::Stat(format!("{DATA}/postgresql.conf").into()),
+            stat,
+        );
         let host = match started {
             Some(started) => host.answer(Question::Started(10), started.to_string()),
             None => host,
         };
-        assert_eq!(told(&collect(&host), "pg.fsync"), expected, "{changed} {started:?}");
+        assert_eq!(
+            told(&collect(&host), "pg.fsync"),
+            expected,
+            "{changed} {started:?}"
+        );
     }
 }
 
@@ -417,10 +643,17 @@ fn what_the_server_says_needs_no_times_and_what_it_does_not_say_does() {
     let answer = "fsync\toff\t\tconfiguration file\t\t\nwal_level\tminimal\t\tuser\t\t\n";
     let host = running()
         .answer(Question::PgSettings("/run/pg/.s.PGSQL.5433".into()), answer)
-        .answer(Question::Stat(format!("{DATA}/postgresql.conf").into()), changed_at(26, Some(STARTED)));
+        .answer(
+            Question::Stat(format!("{DATA}/postgresql.conf").into()),
+            changed_at(26, Some(STARTED)),
+        );
     let facts = collect(&host);
     assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1");
-    assert_eq!(told(&facts, "pg.wal_level"), "? ambiguous", "that is our role's");
+    assert_eq!(
+        told(&facts, "pg.wal_level"),
+        "? ambiguous",
+        "that is our role's"
+    );
 }
 
 #[test]
@@ -429,15 +662,23 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
     // The real server has fsync off; a stranger's process of a lower number says otherwise.
     let claims = |fake: Fake| {
         fake.answer(Question::Servers, "9 1 42 postgres\n10 1 26 postgres\n")
-            .answer(Question::CommandLine(9), format!("-D {DATA}\n-c fsync=on\n"))
+            .answer(
+                Question::CommandLine(9),
+                format!("-D {DATA}\n-c fsync=on\n"),
+            )
             .answer(Question::Environment(9), "")
     };
     // Whose the target is comes first where one is named; without one the lower number does.
-    assert_eq!(named(&collect(&claims(running()))), format!("no {DATA}/postgresql.conf:1"));
+    assert_eq!(
+        named(&collect(&claims(running()))),
+        format!("no {DATA}/postgresql.conf:1")
+    );
     let facts = look(&claims(running()), &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
     assert!(
-        sentences(&facts).iter().any(|says| says.contains("process 9 of user 42")),
+        sentences(&facts)
+            .iter()
+            .any(|says| says.contains("process 9 of user 42")),
         "{:?}",
         sentences(&facts)
     );
@@ -445,16 +686,27 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
     let elsewhere = claims(running())
         .symlink("/proc/self/ns/mnt", "mnt:[1]")
         .symlink("/proc/9/ns/mnt", "mnt:[2]")
-        .answer(Question::Stat(format!("/proc/9/root{DATA}").into()), stat(26))
+        .answer(
+            Question::Stat(format!("/proc/9/root{DATA}").into()),
+            stat(26),
+        )
         .file(format!("/proc/9/root{DATA}/postmaster.pid"), "1\n")
         .file("/proc/9/status", "NSpid:\t9\t1\n");
-    assert_eq!(named(&collect(&elsewhere)), format!("no {DATA}/postgresql.conf:1"));
+    assert_eq!(
+        named(&collect(&elsewhere)),
+        format!("no {DATA}/postgresql.conf:1")
+    );
     // And where he laid a directory of his own over it, after its inode was compared.
-    let exchanged = elsewhere.answer(Question::Stat(format!("/proc/9/root{DATA}").into()), stat(42));
+    let exchanged = elsewhere.answer(
+        Question::Stat(format!("/proc/9/root{DATA}").into()),
+        stat(42),
+    );
     let facts = look(&exchanged, &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
     assert!(
-        sentences(&facts).iter().any(|says| says.contains("process 9 of user 42")),
+        sentences(&facts)
+            .iter()
+            .any(|says| says.contains("process 9 of user 42")),
         "{:?}",
         sentences(&facts)
     );
@@ -463,9 +715,15 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
 #[test]
 fn what_cannot_prove_a_process_makes_it_none() {
     for kind in [MissKind::Denied, MissKind::TimedOut] {
-        let host = running().refuse(Question::Read(format!("{DATA}/postmaster.pid").into()), kind);
+        let host = running().refuse(
+            Question::Read(format!("{DATA}/postmaster.pid").into()),
+            kind,
+        );
         let facts = collect(&host);
-        assert!(told(&facts, "pg.max_wal_senders").starts_with('?'), "its arguments are not taken");
+        assert!(
+            told(&facts, "pg.max_wal_senders").starts_with('?'),
+            "its arguments are not taken"
+        );
         assert!(!facts.named(&cluster(), "pg.running").is_known());
     }
     for uid in ["0", "-"] {
@@ -481,7 +739,12 @@ fn a_stopped_process_is_not_asked() {
     let host = running().file("/proc/10/stat", "10 (postgres) T 1 10\n");
     collect(&host);
     let asked = host.asked();
-    assert!(!asked.iter().any(|question| matches!(question.bare(), Question::PgSettings(_))), "{asked:?}");
+    assert!(
+        !asked
+            .iter()
+            .any(|question| matches!(question.bare(), Question::PgSettings(_))),
+        "{asked:?}"
+    );
 }
 
 #[test]
@@ -490,8 +753,10 @@ fn nothing_of_a_cluster_is_read_as_who_we_are() {
     collect(&host);
     let reads = |question: &Question| {
         let kernels = |path: &std::path::PathBuf| path.starts_with("/proc");
-        matches!(question, Question::Read(_) | Question::List(_) | Question::Config(..) | Question::Link(_))
-            && !question.path().is_some_and(kernels)
+        matches!(
+            question,
+            Question::Read(_) | Question::List(_) | Question::Config(..) | Question::Link(_)
+        ) && !question.path().is_some_and(kernels)
     };
     let system = |question: &Question| {
         question.path().is_some_and(|path| {
@@ -502,7 +767,10 @@ fn nothing_of_a_cluster_is_read_as_who_we_are() {
                 || path.ends_with("ld.so.preload")
         })
     };
-    let asked: Vec<Question> =
-        host.asked().into_iter().filter(|question| reads(question) && !system(question)).collect();
+    let asked: Vec<Question> = host
+        .asked()
+        .into_iter()
+        .filter(|question| reads(question) && !system(question))
+        .collect();
     assert_eq!(asked, [], "as who we are");
 }

@@ -1,8 +1,9 @@
-//! Data directories in systemd units: `Environment=PGDATA=` and `-D` of `ExecStart=`, with drop-ins, as Red Hat's and
-//! the project's own packages write them (systemd.unit(5), systemd.exec(5)).
+//! Data directories in systemd units: `Environment=PGDATA=` and `-D` of `ExecStart=`, with
+//! drop-ins, as Red Hat's and the project's own packages write them (systemd.unit(5),
+//! systemd.exec(5)).
 //!
-//! A drop-in overrides the unit. A template names no directory until it has an instance, and instances are found only
-//! where they are enabled.
+//! A drop-in overrides the unit. A template names no directory until it has an instance, and
+//! instances are found only where they are enabled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,8 +13,12 @@ use crate::host::{Dialect, Host, path_bytes, path_of};
 use crate::text::safe;
 
 /// Directories of units, in order of precedence.
-const DIRECTORIES: [&str; 4] =
-    ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
+const DIRECTORIES: [&str; 4] = [
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+];
 
 /// Where enabled instances of templates are linked.
 const WANTS: &str = "/etc/systemd/system/multi-user.target.wants";
@@ -22,7 +27,9 @@ const WANTS: &str = "/etc/systemd/system/multi-user.target.wants";
 pub fn data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
     let mut listed: BTreeMap<&str, BTreeSet<Vec<u8>>> = BTreeMap::new();
     let identity = |directory: &str| {
-        host.stat(Path::new(directory)).ok().map(|stat| (stat.major, stat.minor, stat.inode))
+        host.stat(Path::new(directory))
+            .ok()
+            .map(|stat| (stat.major, stat.minor, stat.inode))
     };
     let mut seen = BTreeSet::new();
     for directory in DIRECTORIES.into_iter().chain([WANTS]) {
@@ -31,13 +38,21 @@ pub fn data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
             continue;
         }
         let names = host.list(Path::new(directory)).unwrap_or_default();
-        let names = names.iter().map(|name| path_bytes(Path::new(name)).to_vec());
+        let names = names
+            .iter()
+            .map(|name| path_bytes(Path::new(name)).to_vec());
         let ours = names.filter(|name| name.starts_with(b"postgresql"));
         listed.insert(directory, ours.collect());
     }
-    let units: BTreeSet<&Vec<u8>> =
-        listed.values().flatten().filter(|name| name.ends_with(b".service")).collect();
-    units.into_iter().filter_map(|unit| directory_of(host, unit, &listed)).collect()
+    let units: BTreeSet<&Vec<u8>> = listed
+        .values()
+        .flatten()
+        .filter(|name| name.ends_with(b".service"))
+        .collect();
+    units
+        .into_iter()
+        .filter_map(|unit| directory_of(host, unit, &listed))
+        .collect()
 }
 
 /// The last directory that a unit and its drop-ins name.
@@ -48,19 +63,31 @@ fn directory_of(
 ) -> Option<(PathBuf, Source)> {
     let stem = unit.strip_suffix(b".service")?;
     let (template, instance) = match stem.iter().position(|b| *b == b'@') {
-        Some(at) => (Some([stem.get(..=at)?, b".service"].concat()), stem.get(at + 1..)?),
+        Some(at) => (
+            Some([stem.get(..=at)?, b".service"].concat()),
+            stem.get(at + 1..)?,
+        ),
         None => (None, &b""[..]),
     };
     // A template by itself runs nothing.
     if template.is_some() && instance.is_empty() {
         return None;
     }
-    let names: Vec<Vec<u8>> = [Some(unit.to_vec()), template].into_iter().flatten().collect();
-    let has = |directory: &str, name: &[u8]| listed.get(directory).is_some_and(|all| all.contains(name));
+    let names: Vec<Vec<u8>> = [Some(unit.to_vec()), template]
+        .into_iter()
+        .flatten()
+        .collect();
+    let has =
+        |directory: &str, name: &[u8]| listed.get(directory).is_some_and(|all| all.contains(name));
     let at = |directory: &str, name: &[u8]| Path::new(directory).join(path_of(name.to_vec()));
     let mut files: Vec<PathBuf> = Vec::new();
     for name in &names {
-        files.extend(DIRECTORIES.iter().find(|d| has(d, name)).map(|directory| at(directory, name)));
+        files.extend(
+            DIRECTORIES
+                .iter()
+                .find(|d| has(d, name))
+                .map(|directory| at(directory, name)),
+        );
         if !files.is_empty() {
             break;
         }
@@ -70,14 +97,18 @@ fn directory_of(
         for directory in DIRECTORIES.iter().rev().filter(|d| has(d, &dropped)) {
             let directory = at(directory, &dropped);
             let parts = host.list(&directory).unwrap_or_default();
-            let parts = parts.iter().filter(|part| path_bytes(Path::new(part)).ends_with(b".conf"));
+            let parts = parts
+                .iter()
+                .filter(|part| path_bytes(Path::new(part)).ends_with(b".conf"));
             files.extend(parts.map(|part| directory.join(part)));
         }
     }
     let mut found: BTreeMap<Vec<u8>, (PathBuf, Source)> = BTreeMap::new();
     for file in files {
         for setting in host.config(&file, Dialect::Service).unwrap_or_default() {
-            let Some(path) = resolved(&setting.value, stem, instance) else { continue };
+            let Some(path) = resolved(&setting.value, stem, instance) else {
+                continue;
+            };
             let source = Source::line(safe(path_bytes(&file)), setting.line);
             if path.is_absolute() {
                 found.insert(setting.key, (path, source));
@@ -85,10 +116,13 @@ fn directory_of(
         }
     }
     // The command line overrides the environment.
-    found.remove(b"data".as_slice()).or_else(|| found.remove(b"pgdata".as_slice()))
+    found
+        .remove(b"data".as_slice())
+        .or_else(|| found.remove(b"pgdata".as_slice()))
 }
 
-/// A value with the specifiers of an instance resolved (systemd.unit(5), *Specifiers*); `None` for any other.
+/// A value with the specifiers of an instance resolved (systemd.unit(5), *Specifiers*); `None` for
+/// any other.
 fn resolved(value: &[u8], stem: &[u8], instance: &[u8]) -> Option<PathBuf> {
     let mut out = Vec::new();
     let mut bytes = value.iter();
@@ -100,7 +134,8 @@ fn resolved(value: &[u8], stem: &[u8], instance: &[u8]) -> Option<PathBuf> {
         match bytes.next()? {
             b'%' => out.push(b'%'),
             b'i' => out.extend_from_slice(instance),
-            // Unescaped: a dash is a slash; other escapes are rare in names of clusters, and not guessed.
+            // Unescaped: a dash is a slash; other escapes are rare in names of clusters, and not
+            // guessed.
             b'I' if !instance.contains(&b'\\') => {
                 out.extend(instance.iter().map(|b| if *b == b'-' { b'/' } else { *b }));
             }
@@ -120,8 +155,9 @@ mod tests {
     use crate::testing::Fake;
 
     fn unit(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
-        let encode =
-            |(line, (key, value)): (u32, &(&str, &str))| ConfigDirective::new(line, *key, *value).encode();
+        let encode = |(line, (key, value)): (u32, &(&str, &str))| {
+            ConfigDirective::new(line, *key, *value).encode()
+        };
         let answer: Vec<u8> = (1..).zip(settings).flat_map(encode).collect();
         let (directory, name) = path.rsplit_once('/').unwrap();
         fake.answer(Question::Config(path.into(), Dialect::Service), answer)
@@ -130,29 +166,62 @@ mod tests {
 
     fn found(fake: &Fake) -> Vec<(String, String)> {
         let all = data_directories(fake);
-        all.into_iter().map(|(path, source)| (path.display().to_string(), source.to_string())).collect()
+        all.into_iter()
+            .map(|(path, source)| (path.display().to_string(), source.to_string()))
+            .collect()
     }
 
     #[test]
     fn units_drop_ins_and_instances_name_directories() {
         let fake = Fake::default();
         let lib = "/usr/lib/systemd/system";
-        let fake =
-            unit(fake, &format!("{lib}/postgresql-16.service"), &[("pgdata", "/var/lib/pgsql/16/data/")]);
-        let fake = unit(fake, &format!("{lib}/postgresql.service"), &[("pgdata", "/var/lib/pgsql/data")]);
-        let fake = unit(fake, "/etc/systemd/system/postgresql.service.d/own.conf", &[("pgdata", "/srv/pg")]);
-        let fake =
-            unit(fake, &format!("{lib}/postgresql@.service"), &[("user", "x"), ("data", "/srv/%i/%I")]);
-        let fake = unit(fake, "/etc/systemd/system/multi-user.target.wants/postgresql@a-b.service", &[]);
-        let fake = unit(fake, &format!("{lib}/postgresql-odd.service"), &[("data", "/srv/%H")]);
+        let fake = unit(
+            fake,
+            &format!("{lib}/postgresql-16.service"),
+            &[("pgdata", "/var/lib/pgsql/16/data/")],
+        );
+        let fake = unit(
+            fake,
+            &format!("{lib}/postgresql.service"),
+            &[("pgdata", "/var/lib/pgsql/data")],
+        );
+        let fake = unit(
+            fake,
+            "/etc/systemd/system/postgresql.service.d/own.conf",
+            &[("pgdata", "/srv/pg")],
+        );
+        let fake = unit(
+            fake,
+            &format!("{lib}/postgresql@.service"),
+            &[("user", "x"), ("data", "/srv/%i/%I")],
+        );
+        let fake = unit(
+            fake,
+            "/etc/systemd/system/multi-user.target.wants/postgresql@a-b.service",
+            &[],
+        );
+        let fake = unit(
+            fake,
+            &format!("{lib}/postgresql-odd.service"),
+            &[("data", "/srv/%H")],
+        );
         let fake = unit(fake, &format!("{lib}/nginx.service"), &[("data", "/no")]);
         let row = |path: &str, source: &str| (path.to_owned(), source.to_owned());
         assert_eq!(
             found(&fake),
             [
-                row("/var/lib/pgsql/16/data/", "/usr/lib/systemd/system/postgresql-16.service:1"),
-                row("/srv/pg", "/etc/systemd/system/postgresql.service.d/own.conf:1"),
-                row("/srv/a-b/a/b", "/usr/lib/systemd/system/postgresql@.service:2"),
+                row(
+                    "/var/lib/pgsql/16/data/",
+                    "/usr/lib/systemd/system/postgresql-16.service:1"
+                ),
+                row(
+                    "/srv/pg",
+                    "/etc/systemd/system/postgresql.service.d/own.conf:1"
+                ),
+                row(
+                    "/srv/a-b/a/b",
+                    "/usr/lib/systemd/system/postgresql@.service:2"
+                ),
             ]
         );
     }

@@ -16,11 +16,23 @@ fn machine(status: &str) -> Fake {
     let properties = "tank\tsync\tstandard\ntank/pg\tsync\tdisabled\ntank/pg\tlogbias\tlatency\ntank/pg\trecordsize\t32768\n\
         cold\tsync\tsometimes\ncold\tlogbias\tboth\n";
     Fake::default()
-        .answer(Question::Run(Tool::Zpool, vec!["status".into(), "-P".into()]), status)
-        .answer(Question::Run(Tool::Zfs, GET.map(str::to_owned).to_vec()), properties)
-        .files("/sys/module/zfs/parameters", &[("zfs_nocacheflush", "0"), ("zil_nocacheflush", "1")])
+        .answer(
+            Question::Run(Tool::Zpool, vec!["status".into(), "-P".into()]),
+            status,
+        )
+        .answer(
+            Question::Run(Tool::Zfs, GET.map(str::to_owned).to_vec()),
+            properties,
+        )
+        .files(
+            "/sys/module/zfs/parameters",
+            &[("zfs_nocacheflush", "0"), ("zil_nocacheflush", "1")],
+        )
         .file("/sys/module/zfs/version", "2.1.11-1\n")
-        .file("/run/udev/data/b230:16", "S:zvol/tank/vol\nE:DEVTYPE=disk\n")
+        .file(
+            "/run/udev/data/b230:16",
+            "S:zvol/tank/vol\nE:DEVTYPE=disk\n",
+        )
 }
 
 fn collect(host: &Fake) -> FactSet {
@@ -31,11 +43,26 @@ fn collect(host: &Fake) -> FactSet {
     for (point, dataset) in [("/pg", "tank/pg"), ("/cold", "cold")] {
         let subject = Subject::mount(point);
         facts.know(&subject, &mount::CLASS, MountClass::Zfs, Source::file("x"));
-        facts.know(&subject, &mount::SOURCE, dataset.to_owned(), Source::file("x"));
+        facts.know(
+            &subject,
+            &mount::SOURCE,
+            dataset.to_owned(),
+            Source::file("x"),
+        );
     }
     let volume = Subject::device("zd16");
-    facts.know(&volume, &device::KIND, device::DeviceKind::Zvol, Source::file("x"));
-    facts.know(&volume, &device::DEVNO, "230:16".to_owned(), Source::file("x"));
+    facts.know(
+        &volume,
+        &device::KIND,
+        device::DeviceKind::Zvol,
+        Source::file("x"),
+    );
+    facts.know(
+        &volume,
+        &device::DEVNO,
+        "230:16".to_owned(),
+        Source::file("x"),
+    );
     run(host, &Request::default(), &mut facts);
     facts
 }
@@ -46,7 +73,13 @@ fn datasets_and_volumes_stand_on_whatever_a_commit_waits_for() {
     let devices = ["sda1", "sdb1", "sdc1", "nvme0n1p1"].map(Subject::device);
     assert_eq!(facts.below(&Subject::mount("/pg")), devices);
     assert_eq!(facts.below(&Subject::device("zd16")), devices);
-    assert_eq!(facts.value(&Subject::mount("/pg"), &mount::ZFS_DEVICES).unwrap().len(), 4);
+    assert_eq!(
+        facts
+            .value(&Subject::mount("/pg"), &mount::ZFS_DEVICES)
+            .unwrap()
+            .len(),
+        4
+    );
 }
 
 /// A device that ZFS does not use takes no commit, whatever its path is.
@@ -56,17 +89,30 @@ fn a_missing_device_is_lost_and_the_rest_is_known() {
     let cold = Subject::mount("/cold");
     assert_eq!(facts.below(&cold), [Subject::device("sdf1")]);
     assert_eq!(facts.value(&cold, &mount::ZFS_DEVICES).unwrap(), ["sdf1"]);
-    assert_eq!(facts.value(&cold, &mount::ZFS_LOST).unwrap(), ["1234567890 UNAVAIL"]);
-    assert_eq!(facts.value(&cold, &mount::ZFS_POOL_STATE), Some(VdevState::Degraded));
+    assert_eq!(
+        facts.value(&cold, &mount::ZFS_LOST).unwrap(),
+        ["1234567890 UNAVAIL"]
+    );
+    assert_eq!(
+        facts.value(&cold, &mount::ZFS_POOL_STATE),
+        Some(VdevState::Degraded)
+    );
 }
 
 const WHOLE: &str = "  pool: cold\n state: ONLINE\nconfig:\n\n\tNAME STATE READ WRITE CKSUM\n\tcold ONLINE 0 0 0\n\
     \t  mirror-0 ONLINE 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    /dev/sdb1 ONLINE 0 0 0\n\nerrors: No known data errors\n";
 
 /// State, number of devices and of lost ones, whether all counts are zero, whether data is damaged.
-type PoolFacts = (Option<VdevState>, Option<usize>, Option<usize>, Option<bool>, Option<bool>);
+type PoolFacts = (
+    Option<VdevState>,
+    Option<usize>,
+    Option<usize>,
+    Option<bool>,
+    Option<bool>,
+);
 
-/// What is known of the pool with a text replaced: state, devices, lost devices, whether counts are all zero, damage.
+/// What is known of the pool with a text replaced: state, devices, lost devices, whether counts are
+/// all zero, damage.
 fn of_cold(old: &str, new: &str) -> PoolFacts {
     assert!(WHOLE.contains(old), "{old}");
     let facts = collect(&machine(&WHOLE.replacen(old, new, 1)));
@@ -75,7 +121,9 @@ fn of_cold(old: &str, new: &str) -> PoolFacts {
         facts.value(&cold, &mount::ZFS_POOL_STATE),
         facts.value(&cold, &mount::ZFS_DEVICES).map(|all| all.len()),
         facts.value(&cold, &mount::ZFS_LOST).map(|all| all.len()),
-        facts.value(&cold, &mount::ZFS_ERRORS).map(|all| all.is_empty()),
+        facts
+            .value(&cold, &mount::ZFS_ERRORS)
+            .map(|all| all.is_empty()),
         facts.value(&cold, &mount::ZFS_DAMAGED),
     )
 }
@@ -83,19 +131,40 @@ fn of_cold(old: &str, new: &str) -> PoolFacts {
 #[test]
 fn every_state_of_a_device_counts_or_is_unknown() {
     let online = Some(VdevState::Online);
-    assert_eq!(of_cold("sdb1", "sdb1"), (online, Some(2), Some(0), Some(true), Some(false)));
+    assert_eq!(
+        of_cold("sdb1", "sdb1"),
+        (online, Some(2), Some(0), Some(true), Some(false))
+    );
     for state in VdevState::ALL {
         let used = state.is_used();
         let found = of_cold("sdb1 ONLINE", &format!("sdb1 {state}"));
-        let expect = (online, Some(1 + usize::from(used)), Some(usize::from(!used)), Some(true), Some(false));
+        let expect = (
+            online,
+            Some(1 + usize::from(used)),
+            Some(usize::from(!used)),
+            Some(true),
+            Some(false),
+        );
         assert_eq!(found, expect, "{state}");
         // The same where its node is gone: only one that is used is missed.
         let gone = of_cold("/dev/sdb1 ONLINE", &format!("/dev/sdx1 {state}"));
-        let expect = (online, (!used).then_some(1), Some(usize::from(!used)), Some(true), Some(false));
+        let expect = (
+            online,
+            (!used).then_some(1),
+            Some(usize::from(!used)),
+            Some(true),
+            Some(false),
+        );
         assert_eq!(gone, expect, "{state}");
-        assert_eq!(of_cold("state: ONLINE", &format!("state: {state}")).0, Some(*state));
+        assert_eq!(
+            of_cold("state: ONLINE", &format!("state: {state}")).0,
+            Some(*state)
+        );
     }
-    assert_eq!(of_cold("sdb1 ONLINE", "sdb1 DREAMING"), (online, None, None, Some(true), Some(false)));
+    assert_eq!(
+        of_cold("sdb1 ONLINE", "sdb1 DREAMING"),
+        (online, None, None, Some(true), Some(false))
+    );
     assert_eq!(of_cold("state: ONLINE", "state: DREAMING").0, None);
 }
 
@@ -104,7 +173,11 @@ fn counts_and_damage_are_facts() {
     let online = Some(VdevState::Online);
     for counts in ["1 0 0", "0 1.21K 0", "0 0 7"] {
         let found = of_cold("sdb1 ONLINE 0 0 0", &format!("sdb1 ONLINE {counts}"));
-        assert_eq!(found, (online, Some(2), Some(0), Some(false), Some(false)), "{counts}");
+        assert_eq!(
+            found,
+            (online, Some(2), Some(0), Some(false), Some(false)),
+            "{counts}"
+        );
     }
     for (word, damage) in [
         ("none", Some(false)),
@@ -121,10 +194,19 @@ fn counts_and_damage_are_facts() {
 #[test]
 fn a_list_that_is_cut_short_is_unknown() {
     let text = WHOLE.trim_end();
-    for end in WHOLE.match_indices('\n').map(|(end, _)| end).filter(|end| *end < text.len()) {
+    for end in WHOLE
+        .match_indices('\n')
+        .map(|(end, _)| end)
+        .filter(|end| *end < text.len())
+    {
         let facts = collect(&machine(WHOLE.get(..end).unwrap()));
         let cold = Subject::mount("/cold");
-        assert_eq!(facts.value(&cold, &mount::ZFS_DEVICES), None, "{:?}", WHOLE.get(..end));
+        assert_eq!(
+            facts.value(&cold, &mount::ZFS_DEVICES),
+            None,
+            "{:?}",
+            WHOLE.get(..end)
+        );
         assert_eq!(facts.value(&cold, &mount::ZFS_DAMAGED), None);
     }
     for (old, new) in [
@@ -141,35 +223,65 @@ fn a_list_that_is_cut_short_is_unknown() {
 fn a_capture_without_counts_is_read_as_before() {
     let facts = collect(&machine(STATUS));
     let pg = Subject::mount("/pg");
-    assert_eq!(facts.value(&pg, &mount::ZFS_POOL_STATE), Some(VdevState::Online));
-    assert!(matches!(facts.get(&pg, &mount::ZFS_DAMAGED), Reading::Unknown { why: Why::NotCollected, .. }));
+    assert_eq!(
+        facts.value(&pg, &mount::ZFS_POOL_STATE),
+        Some(VdevState::Online)
+    );
+    assert!(matches!(
+        facts.get(&pg, &mount::ZFS_DAMAGED),
+        Reading::Unknown {
+            why: Why::NotCollected,
+            ..
+        }
+    ));
 }
 
-/// A path below /dev that is no device is gone, and not kept in /dev; a file elsewhere is on its mount.
+/// A path below /dev that is no device is gone, and not kept in /dev; a file elsewhere is on its
+/// mount.
 #[test]
 fn only_a_file_is_kept_in_a_file() {
-    for (path, found) in
-        [("/dev/sdx1", None), ("/files/disk", Some("/files")), ("/dev/shm/disk", Some("/dev/shm"))]
-    {
+    for (path, found) in [
+        ("/dev/sdx1", None),
+        ("/files/disk", Some("/files")),
+        ("/dev/shm/disk", Some("/dev/shm")),
+    ] {
         let host = machine(&WHOLE.replace("/dev/sdb1", path));
         let mut facts = FactSet::default();
         facts.mention(&Subject::device("sda1"));
-        for (point, dataset) in
-            [("/", "root"), ("/dev", "udev"), ("/dev/shm", "shm"), ("/files", "x"), ("/cold", "cold")]
-        {
+        for (point, dataset) in [
+            ("/", "root"),
+            ("/dev", "udev"),
+            ("/dev/shm", "shm"),
+            ("/files", "x"),
+            ("/cold", "cold"),
+        ] {
             let subject = Subject::mount(point);
-            let class = if point == "/cold" { MountClass::Zfs } else { MountClass::Memory };
+            let class = if point == "/cold" {
+                MountClass::Zfs
+            } else {
+                MountClass::Memory
+            };
             facts.know(&subject, &mount::CLASS, class, Source::file("x"));
-            facts.know(&subject, &mount::SOURCE, dataset.to_owned(), Source::file("x"));
+            facts.know(
+                &subject,
+                &mount::SOURCE,
+                dataset.to_owned(),
+                Source::file("x"),
+            );
             facts.know(&subject, &mount::POINT, point.to_owned(), Source::file("x"));
             facts.know(&subject, &mount::IN_SIGHT, true, Source::file("x"));
         }
         run(&host, &Request::default(), &mut facts);
         let cold = Subject::mount("/cold");
-        let expect: Vec<Subject> =
-            std::iter::once(Subject::device("sda1")).chain(found.map(Subject::mount)).collect();
+        let expect: Vec<Subject> = std::iter::once(Subject::device("sda1"))
+            .chain(found.map(Subject::mount))
+            .collect();
         assert_eq!(facts.below(&cold), expect, "{path}");
-        assert_eq!(facts.value(&cold, &mount::ZFS_DEVICES).is_some(), found.is_some(), "{path}");
+        assert_eq!(
+            facts.value(&cold, &mount::ZFS_DEVICES).is_some(),
+            found.is_some(),
+            "{path}"
+        );
     }
 }
 
@@ -179,19 +291,48 @@ fn properties_are_those_of_the_dataset_and_unknown_words_are_malformed() {
     let pg = Subject::mount("/pg");
     assert_eq!(facts.value(&pg, &mount::ZFS_SYNC), Some(ZfsSync::Disabled));
     assert_eq!(facts.value(&pg, &mount::ZFS_RECORD), Some(32768));
-    assert_eq!(facts.value(&pg, &mount::ZFS_LOGBIAS), Some(Logbias::Latency));
+    assert_eq!(
+        facts.value(&pg, &mount::ZFS_LOGBIAS),
+        Some(Logbias::Latency)
+    );
     let cold = Subject::mount("/cold");
-    let malformed = |name| matches!(facts.named(&cold, name), Reading::Unknown { why: Why::Malformed, .. });
+    let malformed = |name| {
+        matches!(
+            facts.named(&cold, name),
+            Reading::Unknown {
+                why: Why::Malformed,
+                ..
+            }
+        )
+    };
     assert!(malformed("zfs.sync") && malformed("zfs.logbias"));
-    assert_eq!(facts.value(&Subject::host(), &kernel::ZFS_NO_FLUSH), Some(true));
-    assert_eq!(facts.value(&Subject::host(), &kernel::ZFS_VERSION).unwrap().base(), "2.1.11");
+    assert_eq!(
+        facts.value(&Subject::host(), &kernel::ZFS_NO_FLUSH),
+        Some(true)
+    );
+    assert_eq!(
+        facts
+            .value(&Subject::host(), &kernel::ZFS_VERSION)
+            .unwrap()
+            .base(),
+        "2.1.11"
+    );
 }
 
 #[test]
 fn missing_tools_are_named_and_no_zfs_asks_nothing() {
     let facts = collect(&Fake::default());
     let reading = facts.get(&Subject::mount("/pg"), &mount::ZFS_SYNC);
-    assert!(matches!(reading, Reading::Unknown { remedy: Some(Remedy::Install(_)), .. }), "{reading:?}");
+    assert!(
+        matches!(
+            reading,
+            Reading::Unknown {
+                remedy: Some(Remedy::Install(_)),
+                ..
+            }
+        ),
+        "{reading:?}"
+    );
     let host = Fake::default();
     run(&host, &Request::default(), &mut FactSet::default());
     assert!(host.asked().is_empty());

@@ -1,8 +1,8 @@
-//! bcache: whether writes stay on the cache device first, and the state of the cache, from `bcache/` in sysfs
-//! (Documentation/admin-guide/bcache.rst).
+//! bcache: whether writes stay on the cache device first, and the state of the cache, from
+//! `bcache/` in sysfs (Documentation/admin-guide/bcache.rst).
 //!
-//! A bcache device stands on its backing device and, while one is attached, on the members of the cache set. In state
-//! `no cache` the mode shown is the one that would be in force with a cache.
+//! A bcache device stands on its backing device and, while one is attached, on the members of the
+//! cache set. In state `no cache` the mode shown is the one that would be in force with a cache.
 
 use std::path::Path;
 
@@ -18,8 +18,13 @@ use crate::text::safe;
 /// Records the mode, state and members of a bcache device.
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let mode = attribute::text(host, &node.attribute("bcache/cache_mode")).and_then(|text| {
-        let active = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
-        active.and_then(BcacheMode::from_word).ok_or_else(|| format!("`{text}` marks no mode"))
+        let active = text
+            .split_once('[')
+            .and_then(|(_, rest)| rest.split_once(']'))
+            .map(|(word, _)| word);
+        active
+            .and_then(BcacheMode::from_word)
+            .ok_or_else(|| format!("`{text}` marks no mode"))
     });
     let state: Reading<BcacheState> = attribute::choice(host, &node.attribute("bcache/state"));
     let has_none = state.value().is_some_and(|state| !state.has_cache());
@@ -37,17 +42,31 @@ fn cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         Ok(names) => names,
         Err(miss) => {
             let why: Reading<()> = refused(&miss, &safe(path_bytes(&set)));
-            if let Reading::Unknown { why: Why::Denied | Why::TimedOut, detail, .. } = why {
-                facts.warn(StorageNote::NoCacheSet { device: node.subject.clone(), detail });
+            if let Reading::Unknown {
+                why: Why::Denied | Why::TimedOut,
+                detail,
+                ..
+            } = why
+            {
+                facts.warn(StorageNote::NoCacheSet {
+                    device: node.subject.clone(),
+                    detail,
+                });
             }
             return;
         }
     };
     let is_member = |name: &str| {
-        name.strip_prefix("cache").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        name.strip_prefix("cache")
+            .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
     };
-    for name in names.iter().filter(|name| name.to_str().is_some_and(is_member)) {
-        let Ok(target) = host.link(&set.join(name)) else { continue };
+    for name in names
+        .iter()
+        .filter(|name| name.to_str().is_some_and(is_member))
+    {
+        let Ok(target) = host.link(&set.join(name)) else {
+            continue;
+        };
         if let Some(disk) = target.parent().and_then(Path::file_name) {
             facts.stand(&node.subject, &node::subject(disk));
         }
@@ -78,8 +97,14 @@ mod tests {
     #[test]
     fn the_mode_in_brackets_is_in_force() {
         let (facts, of) = described("writethrough [writeback] writearound none", "dirty");
-        assert_eq!(facts.value(&of, &device::BCACHE_MODE), Some(BcacheMode::Writeback));
-        assert_eq!(facts.value(&of, &device::BCACHE_STATE), Some(BcacheState::Dirty));
+        assert_eq!(
+            facts.value(&of, &device::BCACHE_MODE),
+            Some(BcacheMode::Writeback)
+        );
+        assert_eq!(
+            facts.value(&of, &device::BCACHE_STATE),
+            Some(BcacheState::Dirty)
+        );
         assert_eq!(facts.below(&of), [Subject::device("sdb1")]);
     }
 
@@ -99,7 +124,10 @@ mod tests {
         describe(&Fake::default(), &node, &mut facts);
         assert!(matches!(
             facts.get(&node.subject, &device::BCACHE_MODE),
-            Reading::Unknown { why: Why::Absent, .. }
+            Reading::Unknown {
+                why: Why::Absent,
+                ..
+            }
         ));
     }
 

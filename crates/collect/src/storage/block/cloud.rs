@@ -1,9 +1,11 @@
-//! The cloud that a disk belongs to, and whether its data outlives the machine, by the exact model string.
+//! The cloud that a disk belongs to, and whether its data outlives the machine, by the exact model
+//! string.
 //!
-//! The strings are those that the clouds document for finding their disks: Amazon's EC2 User Guide (NVMe volumes and
-//! instance store), google-guest-configs' 65-gce-disk-naming.rules, azure-vm-utils' 80-azure-disk.rules, and Alibaba's
-//! guide to NVMe disks; Oracle's volumes show theirs in SCSI's INQUIRY. Its local NVMe disks carry their makers' names. Google's `nvme_card-pd` is persistent, `nvme_card` and `nvme_card0` are not, so a prefix never
-//! decides.
+//! The strings are those that the clouds document for finding their disks: Amazon's EC2 User Guide
+//! (NVMe volumes and instance store), google-guest-configs' 65-gce-disk-naming.rules,
+//! azure-vm-utils' 80-azure-disk.rules, and Alibaba's guide to NVMe disks; Oracle's volumes show
+//! theirs in SCSI's INQUIRY. Its local NVMe disks carry their makers' names. Google's
+//! `nvme_card-pd` is persistent, `nvme_card` and `nvme_card0` are not, so a prefix never decides.
 
 use super::node::Node;
 use crate::facts::catalog::device::{self, Cloud};
@@ -14,7 +16,11 @@ use crate::text::suggest::distance;
 /// Model, cloud, and whether the data is lost when the machine is stopped or moved.
 const DISKS: &[(&str, Cloud, bool)] = &[
     ("Amazon Elastic Block Store", Cloud::AmazonEbs, false),
-    ("Amazon EC2 NVMe Instance Storage", Cloud::AmazonInstanceStore, true),
+    (
+        "Amazon EC2 NVMe Instance Storage",
+        Cloud::AmazonInstanceStore,
+        true,
+    ),
     ("nvme_card-pd", Cloud::GooglePersistentDisk, false),
     ("Google PersistentDisk", Cloud::GooglePersistentDisk, false),
     ("nvme_card", Cloud::GoogleLocalSsd, true),
@@ -22,7 +28,11 @@ const DISKS: &[(&str, Cloud, bool)] = &[
     ("MSFT NVMe Accelerator v1.0", Cloud::AzureManagedDisk, false),
     ("Microsoft NVMe Direct Disk", Cloud::AzureLocalDisk, true),
     ("Microsoft NVMe Direct Disk v2", Cloud::AzureLocalDisk, true),
-    ("Alibaba Cloud Elastic Block Storage", Cloud::AlibabaBlockStorage, false),
+    (
+        "Alibaba Cloud Elastic Block Storage",
+        Cloud::AlibabaBlockStorage,
+        false,
+    ),
     ("ORACLE BlockVolume", Cloud::OracleBlockVolume, false),
 ];
 
@@ -35,16 +45,22 @@ fn find(model: &str) -> Option<(Cloud, bool)> {
         Some(number) if number.bytes().all(|b| b.is_ascii_digit()) => "nvme_card",
         _ => model,
     };
-    DISKS.iter().find(|(known, ..)| *known == model).map(|(_, cloud, ephemeral)| (*cloud, *ephemeral))
+    DISKS
+        .iter()
+        .find(|(known, ..)| *known == model)
+        .map(|(_, cloud, ephemeral)| (*cloud, *ephemeral))
 }
 
-/// Letters by which a model differs at most from a documented one that it is taken for a garbled form of.
+/// Letters by which a model differs at most from a documented one that it is taken for a garbled
+/// form of.
 const MOST_GARBLED: usize = 2;
 
 /// Whether a model that no cloud documents is nearly one.
 fn is_like_one(model: &str) -> bool {
     let known = DISKS.iter().map(|(known, ..)| *known).chain([HYPERV]);
-    known.into_iter().any(|known| distance(known, model) <= MOST_GARBLED)
+    known
+        .into_iter()
+        .any(|known| distance(known, model) <= MOST_GARBLED)
 }
 
 /// Records cloud and lifetime of a disk whose model was read.
@@ -71,13 +87,17 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
         Reading::Known { .. } if is_of_hyperv => (no_cloud(), temporary_or_not()),
         // A model that could not be read may be one of those above.
         Reading::Unknown { why, detail, .. } if why != Why::Absent && virtualisation != "none" => {
-            let detail = format!("the model of a virtual disk tells whether it is ephemeral: {detail}");
+            let detail =
+                format!("the model of a virtual disk tells whether it is ephemeral: {detail}");
             let unread = Reading::unknown(why, detail.clone()).or_try(Remedy::RunAsRoot);
             (Reading::unknown(why, detail), unread)
         }
         Reading::Known { value, .. } if is_like_one(&value) => {
             let detail = format!("`{value}` is nearly a model that a cloud documents");
-            (Reading::unknown(Why::Malformed, detail.clone()), Reading::unknown(Why::Malformed, detail))
+            (
+                Reading::unknown(Why::Malformed, detail.clone()),
+                Reading::unknown(Why::Malformed, detail),
+            )
         }
         // No cloud documents another model, or a kind of disk without one, as ephemeral.
         Reading::Known { .. } | Reading::Unknown { .. } => {
@@ -89,10 +109,12 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
     facts.put(subject, &device::EPHEMERAL, ephemeral);
 }
 
-/// The temporary disk of an Azure machine, of the first and the second generation, by controller and unit (azure-vm-utils,
-/// 80-azure-disk.rules).
-const AZURE_TEMPORARY: [(&str, &str); 2] =
-    [("/00000000-0001-", ""), ("/f8b3781a-1e82-4818-a1c3-63d806ec15bb/", ":1")];
+/// The temporary disk of an Azure machine, of the first and the second generation, by controller
+/// and unit (azure-vm-utils, 80-azure-disk.rules).
+const AZURE_TEMPORARY: [(&str, &str); 2] = [
+    ("/00000000-0001-", ""),
+    ("/f8b3781a-1e82-4818-a1c3-63d806ec15bb/", ":1"),
+];
 
 /// Controllers of an Azure machine with its operating system and its data disks.
 const AZURE_LASTING: [&str; 5] = [
@@ -103,14 +125,21 @@ const AZURE_LASTING: [&str; 5] = [
     "/f8b3781d-1e82-4818-a1c3-63d806ec15bb/",
 ];
 
-/// Records cloud and lifetime of a SCSI disk of Azure, which its controller tells, since all have one model.
+/// Records cloud and lifetime of a SCSI disk of Azure, which its controller tells, since all have
+/// one model.
 fn on_azure(node: &Node, facts: &mut FactSet) {
-    let unit = node.component(|part| part.split(':').count() == 4).unwrap_or_default();
-    let is_temporary = |(controller, end): &(&str, &str)| node.is_in(controller) && unit.ends_with(end);
+    let unit = node
+        .component(|part| part.split(':').count() == 4)
+        .unwrap_or_default();
+    let is_temporary =
+        |(controller, end): &(&str, &str)| node.is_in(controller) && unit.ends_with(end);
     let source = || Source::derived([device::MODEL.name(), machine::VIRTUALISATION.name()]);
     let (cloud, ephemeral) = if AZURE_TEMPORARY.iter().any(is_temporary) {
         (Cloud::AzureLocalDisk, Reading::known(true, source()))
-    } else if AZURE_LASTING.iter().any(|controller| node.is_in(controller)) {
+    } else if AZURE_LASTING
+        .iter()
+        .any(|controller| node.is_in(controller))
+    {
         (Cloud::AzureManagedDisk, Reading::known(false, source()))
     } else {
         (Cloud::AzureManagedDisk, temporary_or_not())
@@ -154,7 +183,11 @@ mod tests {
             ("MSFT NVMe Accelerator v1.0", Some(false)),
             ("Msft Virtual Disk", None),
         ] {
-            assert_eq!(find(model).map(|(_, ephemeral)| ephemeral), expect, "{model}");
+            assert_eq!(
+                find(model).map(|(_, ephemeral)| ephemeral),
+                expect,
+                "{model}"
+            );
         }
     }
 
@@ -167,8 +200,16 @@ mod tests {
             (Some("kvm"), known("QEMU QEMU HARDDISK"), Some(false)),
             (Some("hyperv"), known(HYPERV), None),
             (Some("kvm"), known("Google Ephem~ralDisk"), None),
-            (Some("amazon"), known("Amazon EC2 NVMe Instance Storage"), Some(true)),
-            (Some("none"), known("Amazon EC2 NVMe Instance Storage"), Some(true)),
+            (
+                Some("amazon"),
+                known("Amazon EC2 NVMe Instance Storage"),
+                Some(true),
+            ),
+            (
+                Some("none"),
+                known("Amazon EC2 NVMe Instance Storage"),
+                Some(true),
+            ),
             (None, known("Samsung SSD 870"), Some(false)),
             (Some("kvm"), unknown(Why::Absent), Some(false)),
             (Some("kvm"), unknown(Why::Malformed), None),
@@ -182,10 +223,19 @@ mod tests {
             let shown = format!("{virtualisation:?} {model:?}");
             facts.put(&node.subject, &device::MODEL, model);
             if let Some(word) = virtualisation {
-                facts.know(&Subject::host(), &machine::VIRTUALISATION, word.to_owned(), Source::file("x"));
+                facts.know(
+                    &Subject::host(),
+                    &machine::VIRTUALISATION,
+                    word.to_owned(),
+                    Source::file("x"),
+                );
             }
             describe(&node, &mut facts);
-            assert_eq!(facts.value(&node.subject, &device::EPHEMERAL), expect, "{shown}");
+            assert_eq!(
+                facts.value(&node.subject, &device::EPHEMERAL),
+                expect,
+                "{shown}"
+            );
         }
     }
 
@@ -193,25 +243,81 @@ mod tests {
     fn azure_tells_its_scsi_disks_apart_by_their_controllers() {
         const PLACE: &str = "../../devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00";
         for (machine, controller, unit, cloud, ephemeral) in [
-            ("azure", "f8b3781a-1e82-4818-a1c3-63d806ec15bb", 0, Some(Cloud::AzureManagedDisk), Some(false)),
-            ("azure", "f8b3781a-1e82-4818-a1c3-63d806ec15bb", 1, Some(Cloud::AzureLocalDisk), Some(true)),
-            ("azure", "f8b3781b-1e82-4818-a1c3-63d806ec15bb", 1, Some(Cloud::AzureManagedDisk), Some(false)),
-            ("azure", "00000000-0000-8899-0000-000000000000", 0, Some(Cloud::AzureManagedDisk), Some(false)),
-            ("azure", "00000000-0001-8899-0000-000000000000", 0, Some(Cloud::AzureLocalDisk), Some(true)),
+            (
+                "azure",
+                "f8b3781a-1e82-4818-a1c3-63d806ec15bb",
+                0,
+                Some(Cloud::AzureManagedDisk),
+                Some(false),
+            ),
+            (
+                "azure",
+                "f8b3781a-1e82-4818-a1c3-63d806ec15bb",
+                1,
+                Some(Cloud::AzureLocalDisk),
+                Some(true),
+            ),
+            (
+                "azure",
+                "f8b3781b-1e82-4818-a1c3-63d806ec15bb",
+                1,
+                Some(Cloud::AzureManagedDisk),
+                Some(false),
+            ),
+            (
+                "azure",
+                "00000000-0000-8899-0000-000000000000",
+                0,
+                Some(Cloud::AzureManagedDisk),
+                Some(false),
+            ),
+            (
+                "azure",
+                "00000000-0001-8899-0000-000000000000",
+                0,
+                Some(Cloud::AzureLocalDisk),
+                Some(true),
+            ),
             ("azure", "another", 0, Some(Cloud::AzureManagedDisk), None),
-            ("hyperv", "f8b3781a-1e82-4818-a1c3-63d806ec15bb", 0, None, None),
-            ("hyperv", "f8b3781a-1e82-4818-a1c3-63d806ec15bb", 1, None, None),
+            (
+                "hyperv",
+                "f8b3781a-1e82-4818-a1c3-63d806ec15bb",
+                0,
+                None,
+                None,
+            ),
+            (
+                "hyperv",
+                "f8b3781a-1e82-4818-a1c3-63d806ec15bb",
+                1,
+                None,
+                None,
+            ),
         ] {
             let mut facts = FactSet::default();
             let mut node = Node::new("sdc", "disk");
-            node.place =
-                format!("{PLACE}/{controller}/host1/target1:0:0/1:0:0:{unit}/block/sdc").into_bytes();
-            facts.know(&node.subject, &device::MODEL, HYPERV.to_owned(), Source::file("x"));
-            facts.know(&Subject::host(), &machine::VIRTUALISATION, machine.to_owned(), Source::file("x"));
+            node.place = format!("{PLACE}/{controller}/host1/target1:0:0/1:0:0:{unit}/block/sdc")
+                .into_bytes();
+            facts.know(
+                &node.subject,
+                &device::MODEL,
+                HYPERV.to_owned(),
+                Source::file("x"),
+            );
+            facts.know(
+                &Subject::host(),
+                &machine::VIRTUALISATION,
+                machine.to_owned(),
+                Source::file("x"),
+            );
             describe(&node, &mut facts);
             let case = format!("{machine} {controller} {unit}");
             assert_eq!(facts.value(&node.subject, &device::CLOUD), cloud, "{case}");
-            assert_eq!(facts.value(&node.subject, &device::EPHEMERAL), ephemeral, "{case}");
+            assert_eq!(
+                facts.value(&node.subject, &device::EPHEMERAL),
+                ephemeral,
+                "{case}"
+            );
         }
     }
 

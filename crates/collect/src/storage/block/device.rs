@@ -1,8 +1,10 @@
-//! Block devices: the kind of each, the caches and flushes of its queue, and its limits (sysfs-block).
+//! Block devices: the kind of each, the caches and flushes of its queue, and its limits
+//! (sysfs-block).
 //!
-//! The attachment and the cache claim of a disk are read in [`super::transport`]; attributes of only some kinds have
-//! one file per kind. A partition has no queue of its own and inherits its disk's readings, with the disk's files as
-//! source. `write back` in the queue of md or device-mapper does not describe the disks below, so every hop is read.
+//! The attachment and the cache claim of a disk are read in [`super::transport`]; attributes of
+//! only some kinds have one file per kind. A partition has no queue of its own and inherits its
+//! disk's readings, with the disk's files as source. `write back` in the queue of md or
+//! device-mapper does not describe the disks below, so every hop is read.
 
 use super::node::Node;
 use super::topology::walk;
@@ -15,7 +17,10 @@ use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, Why};
 use crate::host::Host;
 
 /// Reads the block devices.
-pub const COLLECTOR: Collector = Collector { id: "block devices", run };
+pub const COLLECTOR: Collector = Collector {
+    id: "block devices",
+    run,
+};
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let nodes = walk(host, facts, |around: &mut Around, node, facts| {
@@ -24,7 +29,10 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             whole(host, node, around, facts);
         }
     });
-    let first_partition = nodes.iter().position(|node| !node.has_own_queue()).unwrap_or(nodes.len());
+    let first_partition = nodes
+        .iter()
+        .position(|node| !node.has_own_queue())
+        .unwrap_or(nodes.len());
     let (whole, partitions) = nodes.split_at(first_partition);
     unit::join(whole.iter().map(|node| &node.subject), facts);
     describe_all(
@@ -83,8 +91,10 @@ fn read_only(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     facts.put(&node.subject, &device::READ_ONLY, read_only);
 }
 
-/// queue/write_cache came with commit 93e9d8e836cb (*block: add ability to flag write back caching on a device*), Linux 4.7.
-const OLD_KERNEL: &str = "boot Linux 4.7 or later: an older kernel does not show whether it sends flushes";
+/// queue/write_cache came with commit 93e9d8e836cb (*block: add ability to flag write back caching
+/// on a device*), Linux 4.7.
+const OLD_KERNEL: &str =
+    "boot Linux 4.7 or later: an older kernel does not show whether it sends flushes";
 
 fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let at = |name: &str| node.attribute(&format!("queue/{name}"));
@@ -92,24 +102,51 @@ fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let logical = attribute::number(host, &at("logical_block_size"));
     let believed = match attribute::choice(host, &at("write_cache")) {
         // The queue is there and does not say.
-        Reading::Unknown { why: Why::Absent, detail, .. } if logical.is_known() => {
+        Reading::Unknown {
+            why: Why::Absent,
+            detail,
+            ..
+        } if logical.is_known() => {
             Reading::unknown(Why::Absent, detail).or_try(Remedy::Do(OLD_KERNEL.to_owned()))
         }
         told => told,
     };
     facts.put(subject, &device::WRITE_CACHE, believed);
     facts.put(subject, &device::FUA, attribute::flag(host, &at("fua")));
-    facts.put(subject, &device::ROTATIONAL, attribute::flag(host, &at("rotational")));
-    facts.put(subject, &device::SCHEDULER, attribute::text(host, &at("scheduler")).map(|text| active(&text)));
+    facts.put(
+        subject,
+        &device::ROTATIONAL,
+        attribute::flag(host, &at("rotational")),
+    );
+    facts.put(
+        subject,
+        &device::SCHEDULER,
+        attribute::text(host, &at("scheduler")).map(|text| active(&text)),
+    );
     facts.put(subject, &device::LOGICAL_BLOCK, logical);
-    facts.put(subject, &device::PHYSICAL_BLOCK, attribute::number(host, &at("physical_block_size")));
-    facts.put(subject, &device::DISCARD_MAX, attribute::number(host, &at("discard_max_bytes")));
-    facts.put(subject, &device::ZONED, attribute::choice(host, &at("zoned")));
+    facts.put(
+        subject,
+        &device::PHYSICAL_BLOCK,
+        attribute::number(host, &at("physical_block_size")),
+    );
+    facts.put(
+        subject,
+        &device::DISCARD_MAX,
+        attribute::number(host, &at("discard_max_bytes")),
+    );
+    facts.put(
+        subject,
+        &device::ZONED,
+        attribute::choice(host, &at("zoned")),
+    );
 }
 
 /// The scheduler in brackets; a device that can have none prints only `none`.
 fn active(text: &str) -> String {
-    let inner = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
+    let inner = text
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .map(|(word, _)| word);
     inner.unwrap_or(text).to_owned()
 }
 
@@ -131,10 +168,11 @@ fn is_bio_based(node: &Node, facts: &FactSet) -> bool {
     match node.kind {
         DeviceKind::Disk => node.is_called("pmem") || node.is_in("/nvme-subsystem/"),
         DeviceKind::Loop => false,
-        // Only a request-based multipath offers schedulers, in brackets; its raw text is gone, but `none` alone is bio.
-        DeviceKind::Multipath => {
-            facts.value(&node.subject, &device::SCHEDULER).is_none_or(|word| word == "none")
-        }
+        // Only a request-based multipath offers schedulers, in brackets; its raw text is gone, but
+        // `none` alone is bio.
+        DeviceKind::Multipath => facts
+            .value(&node.subject, &device::SCHEDULER)
+            .is_none_or(|word| word == "none"),
         DeviceKind::Partition
         | DeviceKind::Md
         | DeviceKind::Lvm
@@ -190,8 +228,8 @@ fn inherit(partition: &Subject, facts: &mut FactSet) {
 
 #[cfg(test)]
 mod tests {
-    //! A small machine as sysfs shows it (SATA and USB disk, partition, md, LVM and a loop file), and the facts derived
-    //! from it.
+    //! A small machine as sysfs shows it (SATA and USB disk, partition, md, LVM and a loop file),
+    //! and the facts derived from it.
 
     use proptest::prelude::*;
 
@@ -205,15 +243,31 @@ mod tests {
     use crate::stack;
     use crate::testing::{Fake, shown};
 
-    const SDA: &str = "../../devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
-    const SDB: &str =
-        "../../devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host1/target1:0:0/1:0:0:0/block/sdb";
+    const SDA: &str =
+        "../../devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
+    const SDB: &str = "../../devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host1/target1:0:0/1:0:0:0/block/sdb";
 
-    fn block(fake: Fake, name: &str, place: &str, number: (u32, u32), kind: &str, sectors: u64) -> Fake {
+    fn block(
+        fake: Fake,
+        name: &str,
+        place: &str,
+        number: (u32, u32),
+        kind: &str,
+        sectors: u64,
+    ) -> Fake {
         let directory = format!("/sys/class/block/{name}");
-        let uevent = format!("MAJOR={}\nMINOR={}\nDEVNAME={name}\nDEVTYPE={kind}", number.0, number.1);
-        let fake =
-            fake.files(&directory, &[("size", &sectors.to_string()), ("uevent", &uevent), ("ro", "0")]);
+        let uevent = format!(
+            "MAJOR={}\nMINOR={}\nDEVNAME={name}\nDEVTYPE={kind}",
+            number.0, number.1
+        );
+        let fake = fake.files(
+            &directory,
+            &[
+                ("size", &sectors.to_string()),
+                ("uevent", &uevent),
+                ("ro", "0"),
+            ],
+        );
         fake.symlink(directory, place)
     }
 
@@ -242,26 +296,61 @@ mod tests {
         )
     }
 
-    /// A SATA disk with a partition and a USB disk, mirrored by md, LVM on top, a loop file on that, unused loops beside.
+    /// A SATA disk with a partition and a USB disk, mirrored by md, LVM on top, a loop file on
+    /// that, unused loops beside.
     fn machine() -> Fake {
         let mut fake = Fake::default();
         for (name, place, number) in [("sda", SDA, (8, 0)), ("sdb", SDB, (8, 16))] {
             fake = block(fake, name, place, number, "disk", 1_000_000);
             fake = queue(fake, name, "write back", "none [mq-deadline] kyber");
         }
-        fake = block(fake, "sda1", &format!("{SDA}/sda1"), (8, 1), "partition", 900_000);
-        fake = block(fake, "md0", "../../devices/virtual/block/md0", (9, 0), "disk", 900_000);
+        fake = block(
+            fake,
+            "sda1",
+            &format!("{SDA}/sda1"),
+            (8, 1),
+            "partition",
+            900_000,
+        );
+        fake = block(
+            fake,
+            "md0",
+            "../../devices/virtual/block/md0",
+            (9, 0),
+            "disk",
+            900_000,
+        );
         fake = queue(fake, "md0", "write back", "none");
         fake = fake
-            .files("/sys/class/block/md0/md", &[("level", "raid1"), ("degraded", "1"), ("raid_disks", "2")])
+            .files(
+                "/sys/class/block/md0/md",
+                &[("level", "raid1"), ("degraded", "1"), ("raid_disks", "2")],
+            )
             .symlink("/sys/class/block/md0/slaves/sda1", "x")
             .symlink("/sys/class/block/md0/slaves/sdb", "x");
-        fake = block(fake, "dm-0", "../../devices/virtual/block/dm-0", (252, 0), "disk", 800_000);
+        fake = block(
+            fake,
+            "dm-0",
+            "../../devices/virtual/block/dm-0",
+            (252, 0),
+            "disk",
+            800_000,
+        );
         fake = queue(fake, "dm-0", "write back", "none");
         fake = fake
-            .files("/sys/class/block/dm-0/dm", &[("name", "vg-data"), ("uuid", "LVM-Hk2nWcXY")])
+            .files(
+                "/sys/class/block/dm-0/dm",
+                &[("name", "vg-data"), ("uuid", "LVM-Hk2nWcXY")],
+            )
             .symlink("/sys/class/block/dm-0/slaves/md0", "x");
-        fake = block(fake, "loop0", "../../devices/virtual/block/loop0", (7, 0), "disk", 2048);
+        fake = block(
+            fake,
+            "loop0",
+            "../../devices/virtual/block/loop0",
+            (7, 0),
+            "disk",
+            2048,
+        );
         fake = queue(fake, "loop0", "write back", "[none] mq-deadline");
         fake = fake
             .files(
@@ -270,21 +359,43 @@ mod tests {
             )
             .answer(Question::Stat("/srv".into()), stat_on(252, 0));
         for n in 1..8 {
-            fake = block(fake, &format!("loop{n}"), "../../devices/virtual/block/loop", (7, n), "disk", 0);
+            fake = block(
+                fake,
+                &format!("loop{n}"),
+                "../../devices/virtual/block/loop",
+                (7, n),
+                "disk",
+                0,
+            );
         }
-        fake.files("/sys/class/scsi_host", &[("host0/proc_name", "ahci"), ("host1/proc_name", "usb-storage")])
-            .files(
-                "/sys/class/scsi_disk",
-                &[("0:0:0:0/cache_type", "write back"), ("1:0:0:0/cache_type", "sometimes")],
-            )
-            .files("/sys/class/block/sda/device", &[("vendor", "ATA     "), ("model", "Samsung SSD 870 ")])
-            .files("/sys/class/block/sdb/device", &[("vendor", "Kingston"), ("model", "DataTraveler\x1b[1m")])
-            .file(
-                "/proc/self/mountinfo",
-                "20 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
+        fake.files(
+            "/sys/class/scsi_host",
+            &[
+                ("host0/proc_name", "ahci"),
+                ("host1/proc_name", "usb-storage"),
+            ],
+        )
+        .files(
+            "/sys/class/scsi_disk",
+            &[
+                ("0:0:0:0/cache_type", "write back"),
+                ("1:0:0:0/cache_type", "sometimes"),
+            ],
+        )
+        .files(
+            "/sys/class/block/sda/device",
+            &[("vendor", "ATA     "), ("model", "Samsung SSD 870 ")],
+        )
+        .files(
+            "/sys/class/block/sdb/device",
+            &[("vendor", "Kingston"), ("model", "DataTraveler\x1b[1m")],
+        )
+        .file(
+            "/proc/self/mountinfo",
+            "20 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
              21 20 252:0 / /srv rw,noatime - xfs /dev/mapper/vg-data rw,noquota\n\
              22 20 7:0 / /mnt ro - ext4 /dev/loop0 ro\n",
-            )
+        )
     }
 
     fn collect(host: &Fake, collectors: &[Collector]) -> FactSet {
@@ -314,13 +425,25 @@ mod tests {
             "partition",
             800_000,
         );
-        let fake = fake.file("/proc/self/mountinfo", "20 1 259:0 / / rw,relatime - ext4 /dev/md0p1 rw\n");
+        let fake = fake.file(
+            "/proc/self/mountinfo",
+            "20 1 259:0 / / rw,relatime - ext4 /dev/md0p1 rw\n",
+        );
         let facts = all(&fake);
         let (part, array) = (Subject::device("md0p1"), Subject::device("md0"));
-        assert_eq!(facts.value(&part, &device::KIND), Some(device::DeviceKind::Partition));
+        assert_eq!(
+            facts.value(&part, &device::KIND),
+            Some(device::DeviceKind::Partition)
+        );
         assert_eq!(facts.below(&part), std::slice::from_ref(&array));
-        assert_eq!(names(&facts.leaves(&Subject::mount("/"))), ["device sdb", "device sda"]);
-        assert_eq!(facts.value(&part, &device::WRITE_CACHE), facts.value(&array, &device::WRITE_CACHE));
+        assert_eq!(
+            names(&facts.leaves(&Subject::mount("/"))),
+            ["device sdb", "device sda"]
+        );
+        assert_eq!(
+            facts.value(&part, &device::WRITE_CACHE),
+            facts.value(&array, &device::WRITE_CACHE)
+        );
     }
 
     /// A member that failed holds nothing of the array any more, and is held by it still.
@@ -333,12 +456,20 @@ mod tests {
         let (array, sdb) = (Subject::device("md0"), Subject::device("sdb"));
         let facts = failed("in_sync");
         assert_eq!(names(facts.below(&array)), ["device sda1"]);
-        assert!(facts.edges().any(|(top, base)| (top, base) == (&array, &sdb)));
-        assert_eq!(names(failed("faulty").below(&array)).len(), 2, "then they are what is left to look at");
+        assert!(
+            facts
+                .edges()
+                .any(|(top, base)| (top, base) == (&array, &sdb))
+        );
+        assert_eq!(
+            names(failed("faulty").below(&array)).len(),
+            2,
+            "then they are what is left to look at"
+        );
     }
 
-    /// A loop over a disk, by its node or by a link to it; one over a file on a mount below /dev is a file still, and a node
-    /// that is gone is neither.
+    /// A loop over a disk, by its node or by a link to it; one over a file on a mount below /dev is
+    /// a file still, and a node that is gone is neither.
     #[test]
     fn a_loop_over_a_disk_stands_on_the_disk() {
         for (backing, below) in [
@@ -356,7 +487,11 @@ mod tests {
                     "20 1 0:5 / /dev rw - devtmpfs udev rw\n21 20 0:6 / /dev/shm rw - tmpfs tmpfs rw\n",
                 );
             let facts = all(&fake);
-            assert_eq!(names(facts.below(&Subject::device("loop0"))), below, "{backing}");
+            assert_eq!(
+                names(facts.below(&Subject::device("loop0"))),
+                below,
+                "{backing}"
+            );
         }
     }
 
@@ -374,14 +509,25 @@ mod tests {
             "device sda",
         ];
         assert_eq!(stack, expect);
-        assert_eq!(names(&facts.leaves(&Subject::mount("/mnt"))), ["device sdb", "device sda"]);
-        assert_eq!(facts.resolve(&Subject::mount("/"), Scope::Device), Some(Subject::device("sda1")));
+        assert_eq!(
+            names(&facts.leaves(&Subject::mount("/mnt"))),
+            ["device sdb", "device sda"]
+        );
+        assert_eq!(
+            facts.resolve(&Subject::mount("/"), Scope::Device),
+            Some(Subject::device("sda1"))
+        );
     }
 
     #[test]
     fn kinds_transports_and_claims() {
         let facts = all(&machine());
-        let kind = |name| facts.value(&Subject::device(name), &device::KIND).unwrap().word();
+        let kind = |name| {
+            facts
+                .value(&Subject::device(name), &device::KIND)
+                .unwrap()
+                .word()
+        };
         assert_eq!(
             ["sda", "sda1", "md0", "dm-0", "loop0", "loop1"].map(kind),
             ["disk", "partition", "md", "lvm", "loop", "loop"]
@@ -389,13 +535,32 @@ mod tests {
         let (sda, sdb) = (Subject::device("sda"), Subject::device("sdb"));
         assert_eq!(facts.value(&sda, &device::TRANSPORT), Some(Transport::Sata));
         assert_eq!(facts.value(&sdb, &device::TRANSPORT), Some(Transport::Usb));
-        assert_eq!(facts.value(&sda, &device::MODEL).as_deref(), Some("Samsung SSD 870"));
-        assert_eq!(facts.value(&sdb, &device::MODEL), None, "an escape sequence is no model");
-        assert_eq!(facts.value(&sda, &device::CACHE_TYPE), Some(CacheType::WriteBack));
-        assert!(!facts.get(&sdb, &device::CACHE_TYPE).is_known(), "an unknown word is malformed");
+        assert_eq!(
+            facts.value(&sda, &device::MODEL).as_deref(),
+            Some("Samsung SSD 870")
+        );
+        assert_eq!(
+            facts.value(&sdb, &device::MODEL),
+            None,
+            "an escape sequence is no model"
+        );
+        assert_eq!(
+            facts.value(&sda, &device::CACHE_TYPE),
+            Some(CacheType::WriteBack)
+        );
+        assert!(
+            !facts.get(&sdb, &device::CACHE_TYPE).is_known(),
+            "an unknown word is malformed"
+        );
         assert_eq!(facts.value(&sda, &device::SIZE), Some(512_000_000));
-        assert_eq!(facts.value(&sda, &device::SCHEDULER).as_deref(), Some("mq-deadline"));
-        assert_eq!(facts.value(&Subject::device("md0"), &device::MD_DEGRADED), Some(1));
+        assert_eq!(
+            facts.value(&sda, &device::SCHEDULER).as_deref(),
+            Some("mq-deadline")
+        );
+        assert_eq!(
+            facts.value(&Subject::device("md0"), &device::MD_DEGRADED),
+            Some(1)
+        );
     }
 
     #[test]
@@ -403,7 +568,12 @@ mod tests {
         let facts = all(&machine());
         let (disk, partition) = (Subject::device("sda"), Subject::device("sda1"));
         for key in super::INHERITED {
-            assert_eq!(facts.reading(&disk, key.id), facts.reading(&partition, key.id), "{}", key.name);
+            assert_eq!(
+                facts.reading(&disk, key.id),
+                facts.reading(&partition, key.id),
+                "{}",
+                key.name
+            );
         }
         assert!(facts.get(&partition, &device::WRITE_CACHE).is_known());
     }
@@ -411,10 +581,23 @@ mod tests {
     #[test]
     fn flushes_are_counted_by_disks_only() {
         let facts = all(&machine());
-        let counts = |name| facts.value(&Subject::device(name), &device::COUNTS_FLUSHES).unwrap();
-        assert_eq!(["sda", "sda1", "loop0", "md0", "dm-0"].map(counts), [true, true, true, false, false]);
-        let old = machine().files("/sys/class/block/sda", &[("stat", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15")]);
-        assert_eq!(all(&old).value(&Subject::device("sda"), &device::COUNTS_FLUSHES), Some(false));
+        let counts = |name| {
+            facts
+                .value(&Subject::device(name), &device::COUNTS_FLUSHES)
+                .unwrap()
+        };
+        assert_eq!(
+            ["sda", "sda1", "loop0", "md0", "dm-0"].map(counts),
+            [true, true, true, false, false]
+        );
+        let old = machine().files(
+            "/sys/class/block/sda",
+            &[("stat", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15")],
+        );
+        assert_eq!(
+            all(&old).value(&Subject::device("sda"), &device::COUNTS_FLUSHES),
+            Some(false)
+        );
     }
 
     #[test]
@@ -449,7 +632,14 @@ mod tests {
         let facts = all(&machine().refuse(question, MissKind::Denied));
         let reading = facts.get(&Subject::device("sda"), &device::WRITE_CACHE);
         assert!(
-            matches!(reading, crate::facts::Reading::Unknown { why: Why::Denied, remedy: Some(_), .. }),
+            matches!(
+                reading,
+                crate::facts::Reading::Unknown {
+                    why: Why::Denied,
+                    remedy: Some(_),
+                    ..
+                }
+            ),
             "{reading:?}"
         );
     }
@@ -462,9 +652,15 @@ mod tests {
                 "20 1 0:30 / / rw - bcachefs /dev/sda1:/dev/mapper/vg-data rw\n\
              21 20 252:0 / /srv rw - xfs /dev/mapper/vg-data rw,logdev=/dev/sdb\n",
             )
-            .answer(Question::RealPath("/dev/mapper/vg-data".into()), "/dev/dm-0");
+            .answer(
+                Question::RealPath("/dev/mapper/vg-data".into()),
+                "/dev/dm-0",
+            );
         let facts = all(&host);
-        assert_eq!(names(facts.below(&Subject::mount("/"))), ["device sda1", "device dm-0"]);
+        assert_eq!(
+            names(facts.below(&Subject::mount("/"))),
+            ["device sda1", "device dm-0"]
+        );
         let srv = Subject::mount("/srv");
         assert_eq!(names(facts.below(&srv)), ["device dm-0", "device sdb"]);
         assert_eq!(facts.value(&srv, &mount::EXTRA_DEVICES).unwrap(), ["sdb"]);
@@ -473,7 +669,16 @@ mod tests {
             "21 20 252:0 / /srv rw - xfs /dev/mapper/vg-data rw,logdev=/dev/sdgone\n",
         );
         let reading = all(&gone).get(&srv, &mount::EXTRA_DEVICES);
-        assert!(matches!(reading, crate::facts::Reading::Unknown { why: Why::Ambiguous, .. }), "{reading:?}");
+        assert!(
+            matches!(
+                reading,
+                crate::facts::Reading::Unknown {
+                    why: Why::Ambiguous,
+                    ..
+                }
+            ),
+            "{reading:?}"
+        );
     }
 
     #[test]
@@ -481,9 +686,18 @@ mod tests {
         let facts = all(&machine());
         let srv = Subject::mount("/srv");
         assert_eq!(facts.value(&srv, &mount::ATIME), Some(mount::Atime::Never));
-        assert_eq!(facts.value(&srv, &mount::CLASS), Some(mount::MountClass::Block));
-        assert_eq!(facts.value(&Subject::mount("/mnt"), &mount::READ_ONLY), Some(true));
-        assert_eq!(facts.value(&Subject::mount("/mnt"), &mount::ATIME), Some(mount::Atime::Always));
+        assert_eq!(
+            facts.value(&srv, &mount::CLASS),
+            Some(mount::MountClass::Block)
+        );
+        assert_eq!(
+            facts.value(&Subject::mount("/mnt"), &mount::READ_ONLY),
+            Some(true)
+        );
+        assert_eq!(
+            facts.value(&Subject::mount("/mnt"), &mount::ATIME),
+            Some(mount::Atime::Always)
+        );
     }
 
     #[test]

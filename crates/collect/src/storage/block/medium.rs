@@ -1,8 +1,10 @@
-//! The medium of a disk, which sets the expected speed, and whether it writes in shingled zones. Both are derived from
-//! the attachment, the model, the rotational flag and `queue/zoned` (sysfs-block).
+//! The medium of a disk, which sets the expected speed, and whether it writes in shingled zones.
+//! Both are derived from the attachment, the model, the rotational flag and `queue/zoned`
+//! (sysfs-block).
 //!
-//! The rotational flag is believed only on a physical disk. Virtual machines, RAID controllers, networks and USB
-//! bridges show `1` whatever lies behind, so the answer there is `virtual` or unknown.
+//! The rotational flag is believed only on a physical disk. Virtual machines, RAID controllers,
+//! networks and USB bridges show `1` whatever lies behind, so the answer there is `virtual` or
+//! unknown.
 
 use super::node::Node;
 use crate::facts::catalog::device::{self, DeviceKind, Medium, Shingled, Transport, Zoned};
@@ -11,9 +13,20 @@ use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::quote::Command;
 
 /// Vendors of emulated disks: the beginning of the model, or the part after the vendor.
-const PLAYED: &[&str] = &["QEMU", "VMware", "VBOX", "ORCL-VBOX", "LIO-ORG", "Linux scsi_debug"];
+const PLAYED: &[&str] = &[
+    "QEMU",
+    "VMware",
+    "VBOX",
+    "ORCL-VBOX",
+    "LIO-ORG",
+    "Linux scsi_debug",
+];
 /// A volume of an LSI controller's own RAID shows itself among plain SAS disks.
-const VOLUMES: &[&str] = &["LSILOGIC Logical Volume", "LSI Logical Volume", "Dell VIRTUAL DISK"];
+const VOLUMES: &[&str] = &[
+    "LSILOGIC Logical Volume",
+    "LSI Logical Volume",
+    "Dell VIRTUAL DISK",
+];
 
 /// Records the medium and the write mode of a device that stands on nothing.
 pub fn describe(node: &Node, facts: &mut FactSet) {
@@ -44,17 +57,31 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
 }
 
 fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
-    let known = |medium: Medium, of: &[&str]| Reading::known(medium, Source::derived(of.iter().copied()));
+    let known =
+        |medium: Medium, of: &[&str]| Reading::known(medium, Source::derived(of.iter().copied()));
     let transport = match facts.get(disk, &device::TRANSPORT) {
         Reading::Known { value, .. } => value,
-        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => {
+            return Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            };
+        }
     };
     let by = device::TRANSPORT.name();
     if hides_its_disks(transport) {
         return known(Medium::Virtual, &[by]);
     }
     let model = facts.value(disk, &device::MODEL).unwrap_or_default();
-    if PLAYED.iter().chain(VOLUMES).any(|name| model.starts_with(name))
+    if PLAYED
+        .iter()
+        .chain(VOLUMES)
+        .any(|name| model.starts_with(name))
         || facts.value(disk, &device::CLOUD).is_some()
     {
         return known(Medium::Virtual, &[device::MODEL.name()]);
@@ -63,21 +90,41 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
         Reading::Known { value, .. } if value == "none" => {}
         // A disk that a hypervisor passes through looks like an emulated one.
         Reading::Known { .. } => return known(Medium::Virtual, &[machine::VIRTUALISATION.name()]),
-        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => {
+            return Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            };
+        }
     }
     let turns = facts.value(disk, &device::ROTATIONAL);
-    let both = [by, device::ROTATIONAL.name(), machine::VIRTUALISATION.name()];
+    let both = [
+        by,
+        device::ROTATIONAL.name(),
+        machine::VIRTUALISATION.name(),
+    ];
     match transport {
-        Transport::Pmem => known(Medium::PersistentMemory, &[by, machine::VIRTUALISATION.name()]),
+        Transport::Pmem => known(
+            Medium::PersistentMemory,
+            &[by, machine::VIRTUALISATION.name()],
+        ),
         Transport::Mmc => known(Medium::Flash, &[by]),
         _ if turns.is_none() => Reading::unknown(Why::Absent, "it is unknown whether it turns"),
         Transport::Sata | Transport::Sas | Transport::Nvme if turns == Some(true) => {
             known(Medium::Platters, &both)
         }
-        Transport::Usb if turns == Some(true) => {
-            Reading::unknown(Why::Ambiguous, "USB bridges report as rotational whatever is behind them")
+        Transport::Usb if turns == Some(true) => Reading::unknown(
+            Why::Ambiguous,
+            "USB bridges report as rotational whatever is behind them",
+        ),
+        Transport::Sata | Transport::Sas | Transport::Nvme | Transport::Usb => {
+            known(Medium::Flash, &both)
         }
-        Transport::Sata | Transport::Sas | Transport::Nvme | Transport::Usb => known(Medium::Flash, &both),
         Transport::Scsi
         | Transport::Virtio
         | Transport::VirtioScsi
@@ -87,9 +134,10 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
         | Transport::Network
         | Transport::Megaraid
         | Transport::Raid
-        | Transport::Other => {
-            Reading::unknown(Why::Ambiguous, "how it is attached does not tell what is behind")
-        }
+        | Transport::Other => Reading::unknown(
+            Why::Ambiguous,
+            "how it is attached does not tell what is behind",
+        ),
     }
 }
 
@@ -98,26 +146,59 @@ fn hides_its_disks(transport: Transport) -> bool {
     transport.is_virtual() || transport.is_network() || transport.is_raid()
 }
 
-/// `queue/zoned` covers disks that report their zones. A disk that hides them is suspected where platters take
-/// discards, as in smartmontools' drive database.
+/// `queue/zoned` covers disks that report their zones. A disk that hides them is suspected where
+/// platters take discards, as in smartmontools' drive database.
 fn shingled(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
     let by_zones = |zones: Shingled| Reading::known(zones, Source::derived([device::ZONED.name()]));
     match facts.get(disk, &device::ZONED) {
-        Reading::Known { value: Zoned::HostAware, .. } => return by_zones(Shingled::HostAware),
-        Reading::Known { value: Zoned::HostManaged, .. } => return by_zones(Shingled::HostManaged),
-        Reading::Known { value: Zoned::None, .. } => {}
-        Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+        Reading::Known {
+            value: Zoned::HostAware,
+            ..
+        } => return by_zones(Shingled::HostAware),
+        Reading::Known {
+            value: Zoned::HostManaged,
+            ..
+        } => return by_zones(Shingled::HostManaged),
+        Reading::Known {
+            value: Zoned::None, ..
+        } => {}
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => {
+            return Reading::Unknown {
+                why,
+                detail,
+                remedy,
+            };
+        }
     }
-    let of = [device::ZONED.name(), device::MEDIUM.name(), device::DISCARD_MAX.name()];
+    let of = [
+        device::ZONED.name(),
+        device::MEDIUM.name(),
+        device::DISCARD_MAX.name(),
+    ];
     let known = |zones: Shingled| Reading::known(zones, Source::derived(of));
     match facts.get(disk, &device::MEDIUM) {
         Reading::Known { value, .. } if !value.turns() => known(Shingled::No),
         Reading::Known { .. } => match facts.get(disk, &device::DISCARD_MAX) {
             Reading::Known { value: 1.., .. } => known(Shingled::Suspected),
-            _ => Reading::unknown(Why::Absent, "a disk can write in zones without telling the kernel")
-                .or_try(Remedy::Do(names_zones(disk))),
+            _ => Reading::unknown(
+                Why::Absent,
+                "a disk can write in zones without telling the kernel",
+            )
+            .or_try(Remedy::Do(names_zones(disk))),
         },
-        Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
+        Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        } => Reading::Unknown {
+            why,
+            detail,
+            remedy,
+        },
     }
 }
 
@@ -160,51 +241,201 @@ mod tests {
             Transport::from_word(disk.transport).unwrap(),
             source(),
         );
-        facts.know(&node.subject, &device::MODEL, disk.model.to_owned(), source());
-        facts.know(&node.subject, &device::ROTATIONAL, disk.rotational, source());
+        facts.know(
+            &node.subject,
+            &device::MODEL,
+            disk.model.to_owned(),
+            source(),
+        );
+        facts.know(
+            &node.subject,
+            &device::ROTATIONAL,
+            disk.rotational,
+            source(),
+        );
         let zoned = Reading::known(disk.zoned, source()).and_then(Zoned::read);
         facts.put(&node.subject, &device::ZONED, zoned);
         facts.know(&node.subject, &device::DISCARD_MAX, disk.discard, source());
-        facts.know(&Subject::host(), &machine::VIRTUALISATION, disk.virtualisation.to_owned(), source());
+        facts.know(
+            &Subject::host(),
+            &machine::VIRTUALISATION,
+            disk.virtualisation.to_owned(),
+            source(),
+        );
         describe(&node, &mut facts);
-        (facts.value(&node.subject, &device::MEDIUM), facts.value(&node.subject, &device::SHINGLED))
+        (
+            facts.value(&node.subject, &device::MEDIUM),
+            facts.value(&node.subject, &device::SHINGLED),
+        )
     }
 
     #[test]
     fn the_rotational_flag_counts_on_real_disks_alone() {
         for (disk, medium) in [
             (PLAIN, Some("platters")),
-            (Disk { rotational: false, ..PLAIN }, Some("flash")),
-            (Disk { transport: "nvme", rotational: false, ..PLAIN }, Some("flash")),
-            (Disk { virtualisation: "kvm", ..PLAIN }, Some("virtual")),
-            (Disk { transport: "megaraid", ..PLAIN }, Some("virtual")),
-            (Disk { transport: "virtio", ..PLAIN }, Some("virtual")),
-            (Disk { transport: "network", ..PLAIN }, Some("virtual")),
-            (Disk { transport: "vmware", ..PLAIN }, Some("virtual")),
-            (Disk { transport: "sas", model: "LSILOGIC Logical Volume", ..PLAIN }, Some("virtual")),
-            (Disk { model: "QEMU HARDDISK", ..PLAIN }, Some("virtual")),
-            (Disk { transport: "pmem", ..PLAIN }, Some("persistent memory")),
-            (Disk { transport: "usb", ..PLAIN }, None),
-            (Disk { transport: "usb", rotational: false, ..PLAIN }, Some("flash")),
-            (Disk { transport: "scsi", ..PLAIN }, None),
+            (
+                Disk {
+                    rotational: false,
+                    ..PLAIN
+                },
+                Some("flash"),
+            ),
+            (
+                Disk {
+                    transport: "nvme",
+                    rotational: false,
+                    ..PLAIN
+                },
+                Some("flash"),
+            ),
+            (
+                Disk {
+                    virtualisation: "kvm",
+                    ..PLAIN
+                },
+                Some("virtual"),
+            ),
+            (
+                Disk {
+                    transport: "megaraid",
+                    ..PLAIN
+                },
+                Some("virtual"),
+            ),
+            (
+                Disk {
+                    transport: "virtio",
+                    ..PLAIN
+                },
+                Some("virtual"),
+            ),
+            (
+                Disk {
+                    transport: "network",
+                    ..PLAIN
+                },
+                Some("virtual"),
+            ),
+            (
+                Disk {
+                    transport: "vmware",
+                    ..PLAIN
+                },
+                Some("virtual"),
+            ),
+            (
+                Disk {
+                    transport: "sas",
+                    model: "LSILOGIC Logical Volume",
+                    ..PLAIN
+                },
+                Some("virtual"),
+            ),
+            (
+                Disk {
+                    model: "QEMU HARDDISK",
+                    ..PLAIN
+                },
+                Some("virtual"),
+            ),
+            (
+                Disk {
+                    transport: "pmem",
+                    ..PLAIN
+                },
+                Some("persistent memory"),
+            ),
+            (
+                Disk {
+                    transport: "usb",
+                    ..PLAIN
+                },
+                None,
+            ),
+            (
+                Disk {
+                    transport: "usb",
+                    rotational: false,
+                    ..PLAIN
+                },
+                Some("flash"),
+            ),
+            (
+                Disk {
+                    transport: "scsi",
+                    ..PLAIN
+                },
+                None,
+            ),
         ] {
-            assert_eq!(concluded(&disk).0.map(Medium::word), medium, "{} {}", disk.transport, disk.model);
+            assert_eq!(
+                concluded(&disk).0.map(Medium::word),
+                medium,
+                "{} {}",
+                disk.transport,
+                disk.model
+            );
         }
     }
 
     #[test]
     fn zones_are_told_suspected_or_not_known() {
         for (disk, shingled) in [
-            (Disk { zoned: "host-managed", ..PLAIN }, Some("host-managed")),
-            (Disk { zoned: "host-aware", virtualisation: "kvm", ..PLAIN }, Some("host-aware")),
-            (Disk { discard: 1 << 30, ..PLAIN }, Some("suspected")),
+            (
+                Disk {
+                    zoned: "host-managed",
+                    ..PLAIN
+                },
+                Some("host-managed"),
+            ),
+            (
+                Disk {
+                    zoned: "host-aware",
+                    virtualisation: "kvm",
+                    ..PLAIN
+                },
+                Some("host-aware"),
+            ),
+            (
+                Disk {
+                    discard: 1 << 30,
+                    ..PLAIN
+                },
+                Some("suspected"),
+            ),
             (PLAIN, None),
-            (Disk { discard: 1 << 30, rotational: false, ..PLAIN }, Some("no")),
+            (
+                Disk {
+                    discard: 1 << 30,
+                    rotational: false,
+                    ..PLAIN
+                },
+                Some("no"),
+            ),
             // A thin volume of a hypervisor shows the same pair as a shingled disk.
-            (Disk { discard: 1 << 30, virtualisation: "kvm", ..PLAIN }, Some("no")),
-            (Disk { zoned: "sometimes", ..PLAIN }, None),
+            (
+                Disk {
+                    discard: 1 << 30,
+                    virtualisation: "kvm",
+                    ..PLAIN
+                },
+                Some("no"),
+            ),
+            (
+                Disk {
+                    zoned: "sometimes",
+                    ..PLAIN
+                },
+                None,
+            ),
         ] {
-            assert_eq!(concluded(&disk).1.map(Shingled::word), shingled, "{} {}", disk.zoned, disk.discard);
+            assert_eq!(
+                concluded(&disk).1.map(Shingled::word),
+                shingled,
+                "{} {}",
+                disk.zoned,
+                disk.discard
+            );
         }
     }
 }

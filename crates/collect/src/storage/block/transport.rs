@@ -1,9 +1,10 @@
 //! The attachment of a disk, its network, its maker, and the claim it makes of its own cache.
 //!
-//! All of it comes from the disk's place in the device tree and the attributes there; no tool is asked. Whether a claim
-//! is believed is left to `durability`. The driver decides more than the name, because a RAID controller's volume, a
-//! virtual machine's disk and a SATA disk can all be called `sda`. Many kernels present a single-port NVMe disk as a
-//! multipath disk, so its transport is read from its controllers (drivers/nvme/host/multipath.c).
+//! All of it comes from the disk's place in the device tree and the attributes there; no tool is
+//! asked. Whether a claim is believed is left to `durability`. The driver decides more than the
+//! name, because a RAID controller's volume, a virtual machine's disk and a SATA disk can all be
+//! called `sda`. Many kernels present a single-port NVMe disk as a multipath disk, so its transport
+//! is read from its controllers (drivers/nvme/host/multipath.c).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,8 @@ use crate::host::{Host, path_bytes};
 use crate::refusal::refused;
 use crate::text::safe;
 
-/// Reads transports; remembers the driver of each SCSI host and the carrier of each NVMe subsystem, since many disks
-/// share one.
+/// Reads transports; remembers the driver of each SCSI host and the carrier of each NVMe subsystem,
+/// since many disks share one.
 #[derive(Default)]
 pub struct Transports {
     drivers: HashMap<String, Reading<String>>,
@@ -44,15 +45,23 @@ impl Transports {
             Some(carrier) => carrier.clone().and_then(|carrier| over_nvme(&carrier)),
             None => transport(node, &driver),
         };
-        if transport.value().is_some_and(|transport| transport.is_network()) {
-            facts.put(&node.subject, &device::FABRIC, fabric(node, driver.value(), carrier));
+        if transport
+            .value()
+            .is_some_and(|transport| transport.is_network())
+        {
+            facts.put(
+                &node.subject,
+                &device::FABRIC,
+                fabric(node, driver.value(), carrier),
+            );
         }
         facts.put(&node.subject, &device::TRANSPORT, transport);
         facts.put(&node.subject, &device::DRIVER, driver);
         facts.put(&node.subject, &device::CACHE_TYPE, claim(host, node));
     }
 
-    /// `pcie`, `tcp`, `rdma`, `fc` …: of the controller, or of all controllers that are paths of a multipath disk.
+    /// `pcie`, `tcp`, `rdma`, `fc` …: of the controller, or of all controllers that are paths of a
+    /// multipath disk.
     fn nvme(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
         let Some(subsystem) = node.component(|part| is_numbered(part, "nvme-subsys")) else {
             return attribute::text(host, &node.attribute("device/transport"));
@@ -72,15 +81,21 @@ impl Transports {
         let Some(adapter) = node.component(is_scsi_host) else {
             return Reading::unknown(Why::Absent, "the disk is on no SCSI host");
         };
-        let path = Path::new("/sys/class/scsi_host").join(&adapter).join("proc_name");
+        let path = Path::new("/sys/class/scsi_host")
+            .join(&adapter)
+            .join("proc_name");
         let read = || attribute::certain(attribute::text(host, &path));
-        self.drivers.entry(adapter.clone()).or_insert_with(read).clone()
+        self.drivers
+            .entry(adapter.clone())
+            .or_insert_with(read)
+            .clone()
     }
 }
 
 /// A word and digits behind it: `host2`, `nvme0`.
 fn is_numbered(part: &str, word: &str) -> bool {
-    part.strip_prefix(word).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    part.strip_prefix(word)
+        .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn is_scsi_host(part: &str) -> bool {
@@ -100,7 +115,9 @@ fn over_nvme(carrier: &str) -> Result<Transport, String> {
 /// `2:0:1:0`: host, channel, target and unit.
 fn is_scsi_address(part: &str) -> bool {
     part.split(':').count() == 4
-        && part.split(':').all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        && part
+            .split(':')
+            .all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The serial number, where sysfs has it as lsblk(8) prints it: of NVMe and virtio disks.
@@ -112,7 +129,13 @@ fn serial(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
     };
     let reading = attribute::blank(host, &node.attribute(file));
     let nothing = || Err("the disk has no serial number".to_owned());
-    Some(reading.and_then(|serial| if serial.is_empty() { nothing() } else { Ok(serial) }))
+    Some(reading.and_then(|serial| {
+        if serial.is_empty() {
+            nothing()
+        } else {
+            Ok(serial)
+        }
+    }))
 }
 
 /// The revision of its firmware, where a kind of disk has one.
@@ -139,7 +162,8 @@ fn model(host: &dyn Host, node: &Node) -> Reading<String> {
         return Reading::unknown(Why::Absent, "a disk of this kind has no model attribute");
     }
     // Half a model would be taken for a whole one of another maker.
-    let vendor = match attribute::certain(attribute::blank(host, &node.attribute("device/vendor"))) {
+    let vendor = match attribute::certain(attribute::blank(host, &node.attribute("device/vendor")))
+    {
         Reading::Known { value, .. } => value,
         hidden @ Reading::Unknown { .. } => return hidden,
     };
@@ -180,16 +204,30 @@ fn carrier_of(host: &dyn Host, subsystem: &str) -> Reading<String> {
         Err(miss) => return refused(&miss, &safe(path_bytes(&home))),
     };
     let mut carriers: Vec<Reading<String>> = Vec::new();
-    for name in names.iter().filter(|name| name.to_str().is_some_and(|name| is_numbered(name, "nvme"))) {
-        let carrier = attribute::text(host, &Path::new("/sys/class/nvme").join(name).join("transport"));
-        if !carriers.iter().any(|other| other.value() == carrier.value()) {
+    for name in names
+        .iter()
+        .filter(|name| name.to_str().is_some_and(|name| is_numbered(name, "nvme")))
+    {
+        let carrier = attribute::text(
+            host,
+            &Path::new("/sys/class/nvme").join(name).join("transport"),
+        );
+        if !carriers
+            .iter()
+            .any(|other| other.value() == carrier.value())
+        {
             carriers.push(carrier);
         }
     }
     match (carriers.pop(), carriers.is_empty()) {
         (Some(carrier), true) => carrier,
-        (Some(_), false) => Reading::unknown(Why::Ambiguous, "its paths differ in what carries them"),
-        (None, _) => Reading::unknown(Why::Absent, format!("{} has no controller", safe(path_bytes(&home)))),
+        (Some(_), false) => {
+            Reading::unknown(Why::Ambiguous, "its paths differ in what carries them")
+        }
+        (None, _) => Reading::unknown(
+            Why::Absent,
+            format!("{} has no controller", safe(path_bytes(&home))),
+        ),
     }
 }
 
@@ -198,35 +236,57 @@ fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -
     if let Some(carrier) = nvme {
         return carrier.and_then(|carrier| Fabric::read(&carrier));
     }
-    let by_place = [("/session", Fabric::Iscsi), ("/rport-", Fabric::FibreChannel)];
+    let by_place = [
+        ("/session", Fabric::Iscsi),
+        ("/rport-", Fabric::FibreChannel),
+    ];
     let by_name = [("nbd", Fabric::Nbd), ("rbd", Fabric::Rbd)];
-    let word = by_name.into_iter().find(|(name, _)| node.is_called(name)).map(|(_, fabric)| fabric);
-    let word = word.or_else(|| by_place.iter().find(|(part, _)| node.is_in(part)).map(|(_, word)| *word));
-    let word = word.or_else(|| driver.filter(|driver| *driver == "iscsi_tcp").map(|_| Fabric::Iscsi));
+    let word = by_name
+        .into_iter()
+        .find(|(name, _)| node.is_called(name))
+        .map(|(_, fabric)| fabric);
+    let word = word.or_else(|| {
+        by_place
+            .iter()
+            .find(|(part, _)| node.is_in(part))
+            .map(|(_, word)| *word)
+    });
+    let word = word.or_else(|| {
+        driver
+            .filter(|driver| *driver == "iscsi_tcp")
+            .map(|_| Fabric::Iscsi)
+    });
     match word {
         Some(fabric) => Reading::known(fabric, place_of(node)),
         None => Reading::unknown(Why::Ambiguous, "nothing in its place names the network"),
     }
 }
 
-/// Its place in the device tree as a source.
-/// Why nothing is known of a disk that may be on a SCSI host: its place in the device tree could not be read.
+/// Its place in the device tree as a source. Why nothing is known of a disk that may be on a SCSI
+/// host: its place in the device tree could not be read.
 fn unplaced<T>(node: &Node) -> Option<Reading<T>> {
     let by_name = BY_NAME.iter().any(|(prefix, _)| node.is_called(prefix));
     (node.place.is_empty() && !by_name).then(|| {
-        let detail = format!("{}: it is unknown where the disk is attached", place_of(node));
+        let detail = format!(
+            "{}: it is unknown where the disk is attached",
+            place_of(node)
+        );
         Reading::unknown(Why::Malformed, detail)
     })
 }
 
 fn place_of(node: &Node) -> Source {
-    Source::file(safe(path_bytes(&Path::new(super::node::CLASS).join(&node.name))))
+    Source::file(safe(path_bytes(
+        &Path::new(super::node::CLASS).join(&node.name),
+    )))
 }
 
 fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
     let place = place_of(node);
     let of = |list: &[(&str, Transport)], is: &dyn Fn(&str) -> bool| {
-        list.iter().find(|(word, _)| is(word)).map(|(_, transport)| *transport)
+        list.iter()
+            .find(|(word, _)| is(word))
+            .map(|(_, transport)| *transport)
     };
     if let Some(word) = of(BY_NAME, &|prefix| node.is_called(prefix)) {
         return Reading::known(word, place);
@@ -239,12 +299,22 @@ fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
     {
         return Reading::unknown(*why, detail.clone());
     }
-    if let Some(word) = driver.value().and_then(|driver| drivers::named(driver)?.transport) {
+    if let Some(word) = driver
+        .value()
+        .and_then(|driver| drivers::named(driver)?.transport)
+    {
         let adapter = node.component(is_scsi_host).unwrap_or_default();
-        return Reading::known(word, Source::file(format!("/sys/class/scsi_host/{adapter}/proc_name")));
+        return Reading::known(
+            word,
+            Source::file(format!("/sys/class/scsi_host/{adapter}/proc_name")),
+        );
     }
     let word = by_place.unwrap_or_else(|| {
-        if node.component(is_scsi_address).is_some() { Transport::Scsi } else { Transport::Other }
+        if node.component(is_scsi_address).is_some() {
+            Transport::Scsi
+        } else {
+            Transport::Other
+        }
     });
     Reading::known(word, place)
 }
@@ -255,19 +325,27 @@ fn claim_file(node: &Node) -> Option<PathBuf> {
         return Some(node.attribute("cache_type"));
     }
     let address = node.component(is_scsi_address)?;
-    Some(Path::new("/sys/class/scsi_disk").join(address).join("cache_type"))
+    Some(
+        Path::new("/sys/class/scsi_disk")
+            .join(address)
+            .join("cache_type"),
+    )
 }
 
 fn claim(host: &dyn Host, node: &Node) -> Reading<CacheType> {
     match claim_file(node) {
         Some(path) => attribute::choice(host, &path),
-        None => Reading::unknown(Why::Absent, "a disk of this kind tells its cache to its driver only"),
+        None => Reading::unknown(
+            Why::Absent,
+            "a disk of this kind tells its cache to its driver only",
+        ),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    //! Disks of every attachment by their places in the device tree, as the drivers of Linux name them.
+    //! Disks of every attachment by their places in the device tree, as the drivers of Linux name
+    //! them.
 
     use super::*;
     use crate::testing::Fake;
@@ -277,8 +355,12 @@ mod tests {
         node.place = place.as_bytes().to_vec();
         let mut facts = FactSet::default();
         Transports::default().describe(fake, &node, &mut facts);
-        [device::TRANSPORT.name(), device::FABRIC.name()]
-            .map(|name| facts.named(&node.subject, name).value().map(ToString::to_string))
+        [device::TRANSPORT.name(), device::FABRIC.name()].map(|name| {
+            facts
+                .named(&node.subject, name)
+                .value()
+                .map(ToString::to_string)
+        })
     }
 
     fn attached(name: &str, place: &str) -> String {
@@ -294,11 +376,15 @@ mod tests {
             driver(8, "virtio_scsi"),
             driver(9, "lpfc"),
         ];
-        let files: Vec<(&str, &str)> =
-            drivers.iter().map(|(path, name)| (path.as_str(), name.as_str())).collect();
+        let files: Vec<(&str, &str)> = drivers
+            .iter()
+            .map(|(path, name)| (path.as_str(), name.as_str()))
+            .collect();
         let fake = Fake::default().files("/sys/class/scsi_host", &files);
         let found = read(name, place, &fake);
-        found.map(|word| word.unwrap_or_else(|| "-".to_owned())).join(" ")
+        found
+            .map(|word| word.unwrap_or_else(|| "-".to_owned()))
+            .join(" ")
     }
 
     #[test]
@@ -323,33 +409,64 @@ mod tests {
             ("sda", scsi(7, ""), "hyperv -"),
             ("sda", scsi(8, "virtio2/"), "virtio-scsi -"),
             ("sda", scsi(9, ""), "network fibre channel"),
-            ("nbd0", "../../devices/virtual/block/nbd0".to_owned(), "network nbd"),
-            ("rbd0", "../../devices/rbd/0/block/rbd0".to_owned(), "network rbd"),
+            (
+                "nbd0",
+                "../../devices/virtual/block/nbd0".to_owned(),
+                "network nbd",
+            ),
+            (
+                "rbd0",
+                "../../devices/rbd/0/block/rbd0".to_owned(),
+                "network rbd",
+            ),
             (
                 "pmem0",
                 "../../devices/LNXSYSTM:00/ndbus0/region0/namespace0.0/block/pmem0".to_owned(),
                 "pmem -",
             ),
-            ("vda", "../../devices/pci0000:00/0000:00:04.0/virtio1/block/vda".to_owned(), "virtio -"),
-            ("xvda", "../../devices/vbd-51712/block/xvda".to_owned(), "xen -"),
-            ("mmcblk0", "../../devices/platform/mmc_host/mmc0/mmc0:0001/block/mmcblk0".to_owned(), "mmc -"),
+            (
+                "vda",
+                "../../devices/pci0000:00/0000:00:04.0/virtio1/block/vda".to_owned(),
+                "virtio -",
+            ),
+            (
+                "xvda",
+                "../../devices/vbd-51712/block/xvda".to_owned(),
+                "xen -",
+            ),
+            (
+                "mmcblk0",
+                "../../devices/platform/mmc_host/mmc0/mmc0:0001/block/mmcblk0".to_owned(),
+                "mmc -",
+            ),
         ] {
             assert_eq!(attached(name, &place), expect, "{name} {place}");
         }
     }
 
-    /// A multipath disk over these controllers, whose place is the subsystem's (drivers/nvme/host/multipath.c).
+    /// A multipath disk over these controllers, whose place is the subsystem's
+    /// (drivers/nvme/host/multipath.c).
     fn multipath(carriers: &[&str]) -> [Option<String>; 2] {
-        let mut fake = Fake::default().file("/sys/class/nvme-subsystem/nvme-subsys0/model", "SOME MODEL\n");
+        let mut fake = Fake::default().file(
+            "/sys/class/nvme-subsystem/nvme-subsys0/model",
+            "SOME MODEL\n",
+        );
         for (n, carrier) in carriers.iter().enumerate() {
             fake = fake
                 .symlink(
                     format!("/sys/class/nvme-subsystem/nvme-subsys0/nvme{n}"),
                     "../../nvme-fabrics/ctl/nvme",
                 )
-                .file(format!("/sys/class/nvme/nvme{n}/transport"), format!("{carrier}\n"));
+                .file(
+                    format!("/sys/class/nvme/nvme{n}/transport"),
+                    format!("{carrier}\n"),
+                );
         }
-        read("nvme0n1", "../../devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1", &fake)
+        read(
+            "nvme0n1",
+            "../../devices/virtual/nvme-subsystem/nvme-subsys0/nvme0n1",
+            &fake,
+        )
     }
 
     #[test]
@@ -372,30 +489,43 @@ mod tests {
     #[test]
     fn a_plain_nvme_disk_is_attached_as_its_controller_is() {
         for (carrier, expect) in [("pcie", "nvme"), ("tcp", "network")] {
-            let fake = Fake::default().files("/sys/class/block/nvme0n1", &[("device/transport", carrier)]);
+            let fake =
+                Fake::default().files("/sys/class/block/nvme0n1", &[("device/transport", carrier)]);
             let place = "../../devices/pci0000:00/0000:00:06.0/nvme/nvme0/nvme0n1";
             assert_eq!(read("nvme0n1", place, &fake)[0].as_deref(), Some(expect));
         }
     }
 
-    /// A kind of disk has its firmware's revision where its kind keeps it, or none that could be read.
+    /// A kind of disk has its firmware's revision where its kind keeps it, or none that could be
+    /// read.
     #[test]
     fn the_firmware_s_revision_is_that_of_the_kind_of_disk() {
         let scsi = "../../devices/pci0000:00/0000:00:05.0/ata1/host1/target1:0:0/1:0:0:0/block/sda";
         let pci = "../../devices/pci0000:00/0000:00:06.0";
         for (name, place, file, expect) in [
             ("sda", scsi.to_owned(), "rev", Some("2B6Q")),
-            ("nvme0n1", format!("{pci}/nvme/nvme0/nvme0n1"), "firmware_rev", Some("GDC5")),
+            (
+                "nvme0n1",
+                format!("{pci}/nvme/nvme0/nvme0n1"),
+                "firmware_rev",
+                Some("GDC5"),
+            ),
             ("vda", format!("{pci}/virtio1/block/vda"), "rev", None),
         ] {
             let text = expect.unwrap_or("never read");
-            let fake =
-                Fake::default().file(format!("/sys/class/block/{name}/device/{file}"), format!("{text}  \n"));
+            let fake = Fake::default().file(
+                format!("/sys/class/block/{name}/device/{file}"),
+                format!("{text}  \n"),
+            );
             let mut node = Node::new(name, "disk");
             node.place = place.into_bytes();
             let mut facts = FactSet::default();
             Transports::default().describe(&fake, &node, &mut facts);
-            assert_eq!(facts.value(&node.subject, &device::FIRMWARE).as_deref(), expect, "{name}");
+            assert_eq!(
+                facts.value(&node.subject, &device::FIRMWARE).as_deref(),
+                expect,
+                "{name}"
+            );
         }
     }
 }

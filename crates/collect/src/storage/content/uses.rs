@@ -1,7 +1,8 @@
-//! The users of each device: what stands on it, on the disk that it is a part of, and on the other paths to it.
+//! The users of each device: what stands on it, on the disk that it is a part of, and on the other
+//! paths to it.
 //!
-//! Nothing of the device itself is read. A partition is in use if anything but partitions stands on its whole disk. A
-//! zram's backing device is in use although no link in sysfs shows it.
+//! Nothing of the device itself is read. A partition is in use if anything but partitions stands on
+//! its whole disk. A zram's backing device is in use although no link in sysfs shows it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -77,10 +78,14 @@ impl Uses {
             holders.entry(base.clone()).or_default().push(top.clone());
         }
         zram_holders(host, facts, &mut holders);
-        Self { holders, paths: paths(facts) }
+        Self {
+            holders,
+            paths: paths(facts),
+        }
     }
 
-    /// Every use of a device, those of the other paths to it and of the disk that it is a part of with them.
+    /// Every use of a device, those of the other paths to it and of the disk that it is a part of
+    /// with them.
     pub fn all(&self, subject: &Subject, facts: &FactSet) -> Vec<Use> {
         let mut uses = self.own(subject, facts);
         let others = self.paths.get(facts.unit(subject)).into_iter().flatten();
@@ -90,7 +95,10 @@ impl Uses {
         }
         if is_partition(subject, facts) {
             for whole in facts.below(subject) {
-                let by = self.own(whole, facts).into_iter().filter(|by| *by != Use::Partitioned);
+                let by = self
+                    .own(whole, facts)
+                    .into_iter()
+                    .filter(|by| *by != Use::Partitioned);
                 uses.extend(by.map(|by| Use::PartOf(whole.name().to_owned(), Box::new(by))));
             }
         }
@@ -115,7 +123,10 @@ impl Uses {
         if facts.value(subject, &device::SWAP) == Some(true) {
             uses.push(Use::Swap);
         }
-        if facts.value(subject, &device::DM_UUID).is_some_and(|uuid| dm::is_lvm_internal(&uuid)) {
+        if facts
+            .value(subject, &device::DM_UUID)
+            .is_some_and(|uuid| dm::is_lvm_internal(&uuid))
+        {
             uses.push(Use::LvmInner);
         }
         uses
@@ -123,10 +134,13 @@ impl Uses {
 }
 
 fn is_partition(subject: &Subject, facts: &FactSet) -> bool {
-    facts.value(subject, &device::KIND).is_some_and(DeviceKind::is_partition)
+    facts
+        .value(subject, &device::KIND)
+        .is_some_and(DeviceKind::is_partition)
 }
 
-/// Where a zram writes idle pages to, which no link in sysfs tells. It is no layer beneath: what is in memory is lost.
+/// Where a zram writes idle pages to, which no link in sysfs tells. It is no layer beneath: what is
+/// in memory is lost.
 fn zram_holders(host: &dyn Host, facts: &FactSet, holders: &mut BTreeMap<Subject, Vec<Subject>>) {
     for (zram, path) in facts.known(&device::ZRAM_BACKING) {
         if path == "none" {
@@ -141,9 +155,15 @@ fn zram_holders(host: &dyn Host, facts: &FactSet, holders: &mut BTreeMap<Subject
 /// Paths by the unit they lead to, where there are several.
 fn paths(facts: &FactSet) -> BTreeMap<Subject, Vec<Subject>> {
     let mut paths: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
-    for device in facts.subjects(Scope::Device).filter(|device| facts.unit(device) != *device) {
+    for device in facts
+        .subjects(Scope::Device)
+        .filter(|device| facts.unit(device) != *device)
+    {
         let first = facts.unit(device).clone();
-        paths.entry(first.clone()).or_insert_with(|| vec![first]).push(device.clone());
+        paths
+            .entry(first.clone())
+            .or_insert_with(|| vec![first])
+            .push(device.clone());
     }
     paths
 }

@@ -1,9 +1,10 @@
 //! arcconf: `getconfig N`.
 //!
-//! Output formats follow the reports in glensc/nagios-plugin-check_raid, t/data/arcconf. The words of SmartRAID
-//! controllers, the successors, also follow project-machine/disko (smartpqi) and the header of Microchip's storage
-//! library. Headings have no colon and fields do, so the dashes around headings are not needed. A plain *Enabled
-//! (write-back)* holds writes back with any battery or none; only *when protected by battery/ZMM* falls back.
+//! Output formats follow the reports in glensc/nagios-plugin-check_raid, t/data/arcconf. The words
+//! of SmartRAID controllers, the successors, also follow project-machine/disko (smartpqi) and the
+//! header of Microchip's storage library. Headings have no colon and fields do, so the dashes
+//! around headings are not needed. A plain *Enabled (write-back)* holds writes back with any
+//! battery or none; only *when protected by battery/ZMM* falls back.
 
 mod disks;
 
@@ -25,10 +26,12 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
         adapters.push(parse(1, &first));
     }
     for number in 2..=count {
-        adapters.push(match ask(host, tool, &format!("getconfig {number} nologs")) {
-            Ok(answer) => parse(number, &answer),
-            Err(_) => Adapter::unread(number.to_string(), FieldReading::missing("getconfig")),
-        });
+        adapters.push(
+            match ask(host, tool, &format!("getconfig {number} nologs")) {
+                Ok(answer) => parse(number, &answer),
+                Err(_) => Adapter::unread(number.to_string(), FieldReading::missing("getconfig")),
+            },
+        );
     }
     Ok((adapters, "getconfig 1 nologs"))
 }
@@ -36,23 +39,42 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
 /// The number of controllers in an answer; each is asked separately.
 pub fn count(answer: &[u8]) -> u32 {
     let lines = lines(answer);
-    let count = lines.iter().find_map(|line| line.trim().strip_prefix("Controllers found:"));
-    count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+    let count = lines
+        .iter()
+        .find_map(|line| line.trim().strip_prefix("Controllers found:"));
+    count
+        .and_then(|count| count.trim().parse().ok())
+        .unwrap_or(0)
 }
 
 /// Parses the answer about the controller with this number.
 pub fn parse(number: u32, answer: &[u8]) -> Adapter {
     let read = ArcconfOutput::parse(answer);
-    let members: Vec<&[Member]> = read.volumes.iter().map(|volume| volume.members.as_slice()).collect();
+    let members: Vec<&[Member]> = read
+        .volumes
+        .iter()
+        .map(|volume| volume.members.as_slice())
+        .collect();
     let disks = DiskInventory::new(read.disks, &members);
-    let caches = DiskCaches { sections: [&read.controller, &read.cache, &read.policy], disks };
+    let caches = DiskCaches {
+        sections: [&read.controller, &read.cache, &read.policy],
+        disks,
+    };
     Adapter {
         name: number.to_string(),
-        model: read.controller.get("controller model").map(str::to_owned).filter(|model| !model.is_empty()),
+        model: read
+            .controller
+            .get("controller model")
+            .map(str::to_owned)
+            .filter(|model| !model.is_empty()),
         pci: pci_field(&read.controller),
         battery: battery(read.backup.as_ref()),
         detail: smart::detail(&read.cache),
-        volumes: read.volumes.iter().map(|volume| volume.read(&read.cache, &caches)).collect(),
+        volumes: read
+            .volumes
+            .iter()
+            .map(|volume| volume.read(&read.cache, &caches))
+            .collect(),
     }
 }
 
@@ -104,13 +126,18 @@ impl ArcconfOutput {
                     part = new;
                 }
                 // `Device is a Hard drive` is a sentence about the disk.
-                (None, OutputSection::Disk(_), Some(disk)) => disk.fields.put(&words, String::new()),
+                (None, OutputSection::Disk(_), Some(disk)) => {
+                    disk.fields.put(&words, String::new());
+                }
                 (None, ..) => {}
             }
         }
         // A disk whose heading was lost.
         if unnamed.has("write cache") {
-            read.disks.push(PhysicalDisk { fields: unnamed, ..PhysicalDisk::default() });
+            read.disks.push(PhysicalDisk {
+                fields: unnamed,
+                ..PhysicalDisk::default()
+            });
         }
         read
     }
@@ -119,10 +146,17 @@ impl ArcconfOutput {
         match part {
             OutputSection::Volume(number) => {
                 let number = number.clone();
-                self.volumes.push(Logical { number, fields: Fields::of(ADAPTEC), members: Vec::new() });
+                self.volumes.push(Logical {
+                    number,
+                    fields: Fields::of(ADAPTEC),
+                    members: Vec::new(),
+                });
             }
             OutputSection::Disk(number) => {
-                self.disks.push(PhysicalDisk { number: number.clone(), fields: Fields::of(ADAPTEC) });
+                self.disks.push(PhysicalDisk {
+                    number: number.clone(),
+                    fields: Fields::of(ADAPTEC),
+                });
             }
             OutputSection::Backup => {
                 self.backup.get_or_insert_with(|| Fields::of(ADAPTEC));
@@ -141,7 +175,10 @@ impl ArcconfOutput {
             OutputSection::Controller => self.controller.add(line),
             OutputSection::Cache => self.cache.add(line),
             OutputSection::Policy => self.policy.add(line),
-            OutputSection::Backup => self.backup.get_or_insert_with(|| Fields::of(ADAPTEC)).add(line),
+            OutputSection::Backup => self
+                .backup
+                .get_or_insert_with(|| Fields::of(ADAPTEC))
+                .add(line),
             OutputSection::Volume(_) | OutputSection::Members => {
                 if let Some(volume) = self.volumes.last_mut() {
                     let members = split(line).map(Member::from_field).unwrap_or_default();
@@ -203,12 +240,16 @@ fn heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
         return Some(OutputSection::Disk(number.to_owned()));
     }
     let ends = ["information", "properties", "settings", "counters"];
-    ends.iter().any(|end| line.ends_with(end)).then_some(OutputSection::Other)
+    ends.iter()
+        .any(|end| line.ends_with(end))
+        .then_some(OutputSection::Other)
 }
 
 fn battery(backup: Option<&Fields>) -> FieldReading<Battery> {
     const HEAT: &str = "over temperature";
-    let Some(fields) = backup else { return FieldReading::missing("battery or backup unit information") };
+    let Some(fields) = backup else {
+        return FieldReading::missing("battery or backup unit information");
+    };
     let meaning = |word: &str| match word.strip_prefix("zmm ").unwrap_or(word) {
         "optimal" | "ready" => Some(Battery::Healthy),
         "charging" => Some(Battery::Charging),
@@ -218,23 +259,40 @@ fn battery(backup: Option<&Fields>) -> FieldReading<Battery> {
         "not installed" | "not present" => Some(Battery::Absent),
         _ => None,
     };
-    if ["backup power status", "battery/capacitor pack count"].iter().any(|key| fields.has(key)) {
+    if ["backup power status", "battery/capacitor pack count"]
+        .iter()
+        .any(|key| fields.has(key))
+    {
         return green(fields);
     }
     if fields.has("overall backup unit status") {
-        const PARTS: [&str; 3] =
-            ["overall backup unit status", "non-volatile storage status", "supercap status"];
+        const PARTS: [&str; 3] = [
+            "overall backup unit status",
+            "non-volatile storage status",
+            "supercap status",
+        ];
         let also = fields.has("status").then(|| fields.said("status", meaning));
-        return worst(PARTS.map(|key| fields.said(key, meaning)).into_iter().chain(also));
+        return worst(
+            PARTS
+                .map(|key| fields.said(key, meaning))
+                .into_iter()
+                .chain(also),
+        );
     }
     let heat = fields.has(HEAT).then(|| {
-        fields.said(HEAT, |word| Some(if word == "no" { Battery::Healthy } else { Battery::Degraded }))
+        fields.said(HEAT, |word| {
+            Some(if word == "no" {
+                Battery::Healthy
+            } else {
+                Battery::Degraded
+            })
+        })
     });
     worst([fields.said("status", meaning)].into_iter().chain(heat))
 }
 
-/// A SmartRAID controller's flash backup, with its battery or capacitor (`kGreenBackupInfoStatus*` and
-/// `kGreenBackupInfoHardware*` in the library's header).
+/// A SmartRAID controller's flash backup, with its battery or capacitor (`kGreenBackupInfoStatus*`
+/// and `kGreenBackupInfoHardware*` in the library's header).
 fn green(fields: &Fields) -> FieldReading<Battery> {
     let count = smart::packs(fields, "battery/capacitor pack count");
     let status = fields.said("backup power status", |word| match word {
@@ -254,29 +312,48 @@ fn green(fields: &Fields) -> FieldReading<Battery> {
         };
     }
     let error = fields.said("hardware error", |word| {
-        Some(if word == "no error" { Battery::Healthy } else { Battery::Degraded })
+        Some(if word == "no error" {
+            Battery::Healthy
+        } else {
+            Battery::Degraded
+        })
     });
     worst([count, status, error])
 }
 
 impl Logical {
     fn read(&self, cache: &Fields, caches: &DiskCaches) -> Volume {
-        let node = self.fields.get("disk name").and_then(|text| text.split_whitespace().next());
+        let node = self
+            .fields
+            .get("disk name")
+            .and_then(|text| text.split_whitespace().next());
         let found = Volume {
             target: self.number.parse().ok(),
-            node: node.filter(|node| node.starts_with("/dev/")).map(str::to_owned),
+            node: node
+                .filter(|node| node.starts_with("/dev/"))
+                .map(str::to_owned),
             wwn: self.fields.get("volume unique identifier").and_then(wwn),
             ..Volume::unread(format!("logical device {}", self.number))
         };
         let is_classic =
             ["setting", "status", "mode"].map(|key| self.fields.has(&format!("write-cache {key}")));
         if is_classic.contains(&true) {
-            classic(&self.fields, Volume { disk_cache: caches.classic(&self.members), ..found })
+            classic(
+                &self.fields,
+                Volume {
+                    disk_cache: caches.classic(&self.members),
+                    ..found
+                },
+            )
         } else {
-            let keeps_no_writes =
-                cache.get("write cache percentage").is_some_and(|share| share == "0 percent");
+            let keeps_no_writes = cache
+                .get("write cache percentage")
+                .is_some_and(|share| share == "0 percent");
             let disk_cache = caches.smart(&self.members);
-            smart::modes(&self.fields, cache, keeps_no_writes).into(Volume { disk_cache, ..found })
+            smart::modes(&self.fields, cache, keeps_no_writes).into(Volume {
+                disk_cache,
+                ..found
+            })
         }
     }
 }
@@ -284,7 +361,8 @@ impl Logical {
 /// How a volume's cache writes, in the words of controllers before SmartRAID.
 fn classic(fields: &Fields, found: Volume) -> Volume {
     const SETTING: &str = "write-cache setting";
-    let is_on = |word: &str| word.starts_with("enabled") || word == "on" || word.starts_with("on when");
+    let is_on =
+        |word: &str| word.starts_with("enabled") || word == "on" || word.starts_with("on when");
     let is_off = |word: &str| word.starts_with("disabled") || word == "off";
     let policy = fields.said(SETTING, |word| match word {
         word if is_off(word) => Some(Policy::WriteThrough),
@@ -312,7 +390,12 @@ fn classic(fields: &Fields, found: Volume) -> Volume {
         FieldReading::Is(WriteMode::WriteThrough) => in_force.only_if(&policy),
         FieldReading::Is(WriteMode::WriteBack) | FieldReading::Gap(..) => in_force,
     };
-    Volume { policy, in_force, on_failure, ..found }
+    Volume {
+        policy,
+        in_force,
+        on_failure,
+        ..found
+    }
 }
 
 /// The statements about the caches of disks: one by one, and for all together.
@@ -333,7 +416,9 @@ impl DiskCaches<'_> {
 
     /// Every version prints the policy, only newer ones the disks' own caches.
     fn smart(&self, members: &[Member]) -> FieldReading<DiskCache> {
-        let policy = self.policy().unwrap_or_else(|| FieldReading::missing("configured drives"));
+        let policy = self
+            .policy()
+            .unwrap_or_else(|| FieldReading::missing("configured drives"));
         match self.disks.tell().then(|| self.disks.of(members)) {
             Some(of_disks) if is_left_to_disks(&policy) => of_disks,
             of_disks => worst([policy].into_iter().chain(of_disks)),

@@ -1,7 +1,7 @@
 //! Lines of `Key : value`, as most of the tools print them.
 //!
-//! Keys are compared in lower case with single blanks. A key that appears twice in one block with different values has
-//! no value, because a heading between the two may have been lost.
+//! Keys are compared in lower case with single blanks. A key that appears twice in one block with
+//! different values has no value, because a heading between the two may have been lost.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,10 @@ pub struct Fields {
 impl Fields {
     /// No fields yet, with the names that one maker gives to one thing.
     pub fn of(names: Synonyms) -> Self {
-        Self { names, ..Self::default() }
+        Self {
+            names,
+            ..Self::default()
+        }
     }
 
     /// Adds a line, if it is a field.
@@ -78,19 +81,26 @@ pub fn split(line: &str) -> Option<(String, String)> {
 
 /// In lower case with single blanks.
 pub fn plain(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase()
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_ascii_lowercase()
 }
 
 /// The lines of an answer, display-safe except for their blanks.
 pub fn lines(answer: &[u8]) -> Vec<String> {
     let show = |line: &[u8]| {
-        let blanks: Vec<u8> = line.iter().map(|b| if *b == b'\t' { b' ' } else { *b }).collect();
+        let blanks: Vec<u8> = line
+            .iter()
+            .map(|b| if *b == b'\t' { b' ' } else { *b })
+            .collect();
         safe(blanks.strip_suffix(b"\r").unwrap_or(&blanks))
     };
     answer.split(|b| *b == b'\n').map(show).collect()
 }
 
-/// The same from a field whose key has colons of its own: `PCI Address (Domain:Bus:Device.Function): 0000:03:00.0`.
+/// The same from a field whose key has colons of its own:
+/// `PCI Address (Domain:Bus:Device.Function): 0000:03:00.0`.
 pub fn pci_field(fields: &Fields) -> Option<Pci> {
     let (_, address) = fields.get("pci address (domain")?.split_once(')')?;
     pci(address.trim_start_matches([' ', ':']))
@@ -104,14 +114,24 @@ mod tests {
     #[test]
     fn what_is_said_twice_differently_is_not_said() {
         let mut fields = Fields::default();
-        for line in ["  Battery  State : Optimal", "Size: 1", "Size: 2", "Name:", "no field", ": nothing"] {
+        for line in [
+            "  Battery  State : Optimal",
+            "Size: 1",
+            "Size: 2",
+            "Name:",
+            "no field",
+            ": nothing",
+        ] {
             fields.add(line);
         }
         assert_eq!(fields.get("battery state"), Some("Optimal"));
         assert_eq!(fields.get("size"), None);
         assert!(fields.has("size") && fields.get("name") == Some(""));
         let known = |value: &str| (value == "optimal").then_some(Battery::Healthy);
-        assert_eq!(fields.said("battery state", known), FieldReading::Is(Battery::Healthy));
+        assert_eq!(
+            fields.said("battery state", known),
+            FieldReading::Is(Battery::Healthy)
+        );
         for key in ["size", "name", "nothing"] {
             assert_eq!(fields.said(key, known).is(), None);
         }

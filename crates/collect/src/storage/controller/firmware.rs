@@ -1,7 +1,9 @@
-//! The state of a battery or flash module in the flags of MegaRAID firmware, which MegaCli and storcli both print.
+//! The state of a battery or flash module in the flags of MegaRAID firmware, which MegaCli and
+//! storcli both print.
 //!
-//! Names follow thomas-krenn/check_lsi_raid and the reports in glensc/nagios-plugin-check_raid, t/data/megacli. The
-//! one-word state can be *Optimal* beside a flag that asks for a new battery, so the worse of the two is believed.
+//! Names follow thomas-krenn/check_lsi_raid and the reports in glensc/nagios-plugin-check_raid,
+//! t/data/megacli. The one-word state can be *Optimal* beside a flag that asks for a new battery,
+//! so the worse of the two is believed.
 
 use super::fields::Fields;
 use super::said::{FieldReading, worst};
@@ -18,8 +20,16 @@ const FLAGS: [(&str, &str, Battery); 11] = [
     ("battery pack missing", "no", Battery::Absent),
     ("remaining capacity low", "no", Battery::Degraded),
     ("no space to cache offload", "no", Battery::Degraded),
-    ("pack is about to fail & should be replaced", "no", Battery::Degraded),
-    ("cache offload premium feature required", "no", Battery::Degraded),
+    (
+        "pack is about to fail & should be replaced",
+        "no",
+        Battery::Degraded,
+    ),
+    (
+        "cache offload premium feature required",
+        "no",
+        Battery::Degraded,
+    ),
 ];
 
 /// Firmware that prints one of these prints all of them.
@@ -64,7 +74,10 @@ pub fn number(code: u64) -> FieldReading<Battery> {
     if code & !known != 0 {
         return FieldReading::Is(Battery::Unreadable);
     }
-    let set = BITS.iter().filter(|(bit, _)| code & bit != 0).map(|(_, state)| FieldReading::Is(*state));
+    let set = BITS
+        .iter()
+        .filter(|(bit, _)| code & bit != 0)
+        .map(|(_, state)| FieldReading::Is(*state));
     worst(set.chain([FieldReading::Is(Battery::Healthy)]))
 }
 
@@ -74,9 +87,13 @@ pub fn flags(fields: &Fields) -> FieldReading<Battery> {
     let mut accounts = vec![replacement(fields), charging(fields)];
     for (flag, harmless, otherwise) in FLAGS {
         if fields.has(flag) || newer || !NEWER.contains(&flag) {
-            accounts.push(
-                fields.said(flag, |word| Some(if word == harmless { Battery::Healthy } else { otherwise })),
-            );
+            accounts.push(fields.said(flag, |word| {
+                Some(if word == harmless {
+                    Battery::Healthy
+                } else {
+                    otherwise
+                })
+            }));
         }
     }
     worst(accounts)

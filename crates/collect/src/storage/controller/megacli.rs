@@ -1,8 +1,8 @@
 //! MegaCli: `-LDInfo -Lall -aALL` and `-AdpBbuCmd -GetBbuStatus -aALL`.
 //!
-//! Output formats follow the reports in glensc/nagios-plugin-check_raid, t/data/megacli. The configured policy and the
-//! policy in force are printed separately. *WriteThrough* in force under a policy of *WriteBack* means that the
-//! controller fell back because of its battery.
+//! Output formats follow the reports in glensc/nagios-plugin-check_raid, t/data/megacli. The
+//! configured policy and the policy in force are printed separately. *WriteThrough* in force under
+//! a policy of *WriteBack* means that the controller fell back because of its battery.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,14 +29,20 @@ pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
     let names: BTreeSet<&String> = volumes.keys().chain(batteries.keys()).collect();
     let adapter = |name: &String| Adapter {
         volumes: volumes.get(name).cloned().unwrap_or_default(),
-        battery: batteries.get(name).map_or_else(|| FieldReading::missing("BBU status"), battery),
+        battery: batteries
+            .get(name)
+            .map_or_else(|| FieldReading::missing("BBU status"), battery),
         ..Adapter::unread(name.clone(), FieldReading::missing(""))
     };
     names.into_iter().map(adapter).collect()
 }
 
 /// The headings of a volume; old versions call it a disk.
-const HEADINGS: [&str; 3] = ["Virtual Drive:", "Virtual Disk:", "CacheCade Virtual Drive:"];
+const HEADINGS: [&str; 3] = [
+    "Virtual Drive:",
+    "Virtual Disk:",
+    "CacheCade Virtual Drive:",
+];
 
 /// The volumes by adapter.
 fn volumes_of(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
@@ -45,7 +51,10 @@ fn volumes_of(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
     let mut open: Option<(String, Fields)> = None;
     let mut close = |adapter: &Option<String>, open: &mut Option<(String, Fields)>| {
         if let (Some(adapter), Some((heading, fields))) = (adapter, open.take()) {
-            adapters.entry(adapter.clone()).or_default().push(volume(&heading, &fields));
+            adapters
+                .entry(adapter.clone())
+                .or_default()
+                .push(volume(&heading, &fields));
         }
     };
     for line in lines(answer) {
@@ -72,29 +81,48 @@ fn adapter_heading(line: &str) -> Option<String> {
 
 /// `Virtual Drive: 1 (Target Id: 1)` and what stands below it.
 fn volume(heading: &str, fields: &Fields) -> Volume {
-    let number = heading.split_once(':').map(|(_, rest)| rest.trim()).unwrap_or_default();
+    let number = heading
+        .split_once(':')
+        .map(|(_, rest)| rest.trim())
+        .unwrap_or_default();
     let heading = plain(heading);
-    let target = heading.split_once("(target id:").and_then(|(_, rest)| rest.split_once(')'));
+    let target = heading
+        .split_once("(target id:")
+        .and_then(|(_, rest)| rest.split_once(')'));
     let number = number.split_whitespace().next().unwrap_or_default();
-    let set = mode(fields, "default cache policy", Policy::WriteBack, Policy::WriteThrough);
-    let now = mode(fields, "current cache policy", WriteMode::WriteBack, WriteMode::WriteThrough);
-    let (kept, keeps) =
-        (unguarded(fields, "default cache policy"), unguarded(fields, "current cache policy"));
+    let set = mode(
+        fields,
+        "default cache policy",
+        Policy::WriteBack,
+        Policy::WriteThrough,
+    );
+    let now = mode(
+        fields,
+        "current cache policy",
+        WriteMode::WriteBack,
+        WriteMode::WriteThrough,
+    );
+    let (kept, keeps) = (
+        unguarded(fields, "default cache policy"),
+        unguarded(fields, "current cache policy"),
+    );
     let on_failure = match (kept.is(), keeps.is()) {
         (Some(OnFailure::Stays), Some(OnFailure::Stays | OnFailure::WriteThrough) | None)
         | (Some(OnFailure::WriteThrough) | None, Some(OnFailure::Stays)) => {
             FieldReading::Is(OnFailure::Stays)
         }
-        (Some(OnFailure::WriteThrough) | None, Some(OnFailure::WriteThrough) | None) => kept.only_if(&keeps),
+        (Some(OnFailure::WriteThrough) | None, Some(OnFailure::WriteThrough) | None) => {
+            kept.only_if(&keeps)
+        }
     };
     let policy = match (set.is(), now.is()) {
         (
             Some(Policy::WriteBack | Policy::AlwaysWriteBack),
             Some(WriteMode::WriteBack | WriteMode::WriteThrough),
         ) => on_failure.clone().map(write_back),
-        (Some(Policy::WriteThrough), Some(WriteMode::WriteBack)) => {
-            FieldReading::disputed("`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack")
-        }
+        (Some(Policy::WriteThrough), Some(WriteMode::WriteBack)) => FieldReading::disputed(
+            "`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack",
+        ),
         (Some(Policy::WriteThrough), Some(WriteMode::WriteThrough) | None)
         | (Some(Policy::WriteBack | Policy::AlwaysWriteBack), None)
         | (None, Some(WriteMode::WriteBack | WriteMode::WriteThrough) | None) => {
@@ -117,7 +145,8 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
     }
 }
 
-/// Caches of the member disks, and of an SSD that caches for the volume (CacheCade), whose own cache is not printed.
+/// Caches of the member disks, and of an SSD that caches for the volume (CacheCade), whose own
+/// cache is not printed.
 fn disk_cache(fields: &Fields) -> FieldReading<DiskCache> {
     const CACHED: &str = "is vd cached";
     let of_disks = fields.said("disk cache policy", |word| match word {
@@ -138,7 +167,9 @@ fn disk_cache(fields: &Fields) -> FieldReading<DiskCache> {
 
 /// The words of a policy: `WriteBack, ReadAhead, Direct, No Write Cache if Bad BBU`.
 fn words(text: &str) -> Vec<String> {
-    text.split(',').map(|word| own(MEGARAID, &plain(word)).to_owned()).collect()
+    text.split(',')
+        .map(|word| own(MEGARAID, &plain(word)).to_owned())
+        .collect()
 }
 
 fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> FieldReading<T> {
@@ -157,7 +188,10 @@ fn unguarded(fields: &Fields, key: &str) -> FieldReading<OnFailure> {
     fields.said(key, |text| {
         let words = words(text);
         let has = |word: &str| words.iter().any(|other| other == word);
-        match (has("write cache ok if bad bbu"), has("no write cache if bad bbu")) {
+        match (
+            has("write cache ok if bad bbu"),
+            has("no write cache if bad bbu"),
+        ) {
             (true, false) => Some(OnFailure::Stays),
             (false, true) => Some(OnFailure::WriteThrough),
             _ => None,
@@ -174,7 +208,11 @@ struct BatteryReport {
 
 impl Default for BatteryReport {
     fn default() -> Self {
-        Self { fields: Fields::of(MEGARAID), failed: false, not_present: false }
+        Self {
+            fields: Fields::of(MEGARAID),
+            failed: false,
+            not_present: false,
+        }
     }
 }
 
@@ -187,8 +225,9 @@ fn batteries_of(answer: &[u8]) -> BTreeMap<String, BatteryReport> {
         if let Some(number) = line.strip_prefix("BBU status for Adapter:") {
             at = Some(number.trim().to_owned());
             adapters.entry(number.trim().to_owned()).or_default();
-        } else if let Some((number, rest)) =
-            line.strip_prefix("Adapter ").and_then(|line| line.split_once(':'))
+        } else if let Some((number, rest)) = line
+            .strip_prefix("Adapter ")
+            .and_then(|line| line.split_once(':'))
         {
             at = Some(number.trim().to_owned());
             adapters.entry(number.trim().to_owned()).or_default().failed |=
@@ -209,7 +248,11 @@ fn batteries_of(answer: &[u8]) -> BTreeMap<String, BatteryReport> {
 
 fn battery(account: &BatteryReport) -> FieldReading<Battery> {
     if account.failed || account.not_present {
-        let state = if account.not_present { Battery::Absent } else { Battery::Unreadable };
+        let state = if account.not_present {
+            Battery::Absent
+        } else {
+            Battery::Unreadable
+        };
         return FieldReading::Is(state);
     }
     let state = account.fields.said("battery state", firmware::state);
@@ -221,5 +264,9 @@ fn battery(account: &BatteryReport) -> FieldReading<Battery> {
             _ => None,
         })
     });
-    worst([state, firmware::flags(&account.fields)].into_iter().chain(health))
+    worst(
+        [state, firmware::flags(&account.fields)]
+            .into_iter()
+            .chain(health),
+    )
 }

@@ -1,17 +1,31 @@
-//! What makers call one and the same thing: a list for each family of tools, used wherever their answers are read.
+//! What makers call one and the same thing: a list for each family of tools, used wherever their
+//! answers are read.
 //!
 //! The first name of a row is the one that the parsers use. Other modules know no second name.
 
 /// Names of one thing, the parsers' own first.
 pub type Synonyms = &'static [&'static [&'static str]];
 
-/// Keys of storcli, perccli, storcli2 and perccli2. What keeps the cache without power is a *BBU* whether it is a battery
-/// or a flash module (CacheVault); storcli says *Energy Pack* since 7.24, and storcli2 says nothing else.
+/// Keys of storcli, perccli, storcli2 and perccli2. What keeps the cache without power is a *BBU*
+/// whether it is a battery or a flash module (CacheVault); storcli says *Energy Pack* since 7.24,
+/// and storcli2 says nothing else.
 pub const MEGARAID_JSON: Synonyms = &[
     &["BBU", "Energy Pack", "EnergyPack"],
     &["BBU Status", "Energy Pack Status", "EnergyPack Status"],
-    &["BBU_Info", "Energy_Pack_Info", "Energy Pack Info", "EnergyPack_Info", "EnergyPack Info", "BBU Info"],
-    &["Cachevault_Info", "CacheVault_Info", "Cachevault Info", "CacheVault Info"],
+    &[
+        "BBU_Info",
+        "Energy_Pack_Info",
+        "Energy Pack Info",
+        "EnergyPack_Info",
+        "EnergyPack Info",
+        "BBU Info",
+    ],
+    &[
+        "Cachevault_Info",
+        "CacheVault_Info",
+        "Cachevault Info",
+        "CacheVault Info",
+    ],
     &[
         "Cache When BBU Bad",
         "Write Cache When BBU Bad",
@@ -25,14 +39,24 @@ pub const MEGARAID_JSON: Synonyms = &[
 pub const MEGARAID: Synonyms = &[
     &["battery state", "bbu state", "energy pack state"],
     &["battery pack missing", "energy pack missing"],
-    &["battery replacement required", "replacement required", "energy pack replacement required"],
+    &[
+        "battery replacement required",
+        "replacement required",
+        "energy pack replacement required",
+    ],
     &[
         "pack is about to fail & should be replaced",
         "battery pack is about to fail & should be replaced",
         "energy pack is about to fail & should be replaced",
     ],
-    &["no write cache if bad bbu", "no write cache if bad energy pack"],
-    &["write cache ok if bad bbu", "write cache ok if bad energy pack"],
+    &[
+        "no write cache if bad bbu",
+        "no write cache if bad energy pack",
+    ],
+    &[
+        "write cache ok if bad bbu",
+        "write cache ok if bad energy pack",
+    ],
 ];
 
 /// Keys of ssacli, hpssacli and hpacucli.
@@ -57,21 +81,49 @@ pub const SMART_ARRAY: Synonyms = &[
 ];
 
 pub const ADAPTEC: Synonyms = &[
-    &["supercap status", "capacitor status", "energy pack status", "battery status"],
-    &["battery/capacitor pack count", "battery pack count", "capacitor pack count", "energy pack count"],
-    &["backup power status", "green backup status", "energy pack power status"],
+    &[
+        "supercap status",
+        "capacitor status",
+        "energy pack status",
+        "battery status",
+    ],
+    &[
+        "battery/capacitor pack count",
+        "battery pack count",
+        "capacitor pack count",
+        "energy pack count",
+    ],
+    &[
+        "backup power status",
+        "green backup status",
+        "energy pack power status",
+    ],
     &["no-battery write cache", "no-energy pack write cache"],
     &["reported channel,device", "reported channel,device(t"],
-    &["configured drives", "global physical device write cache policy"],
+    &[
+        "configured drives",
+        "global physical device write cache policy",
+    ],
 ];
 
 /// What arcconf's headings call what keeps the cache without power, a battery or capacitors.
-pub const BACKUP_UNITS: [&str; 6] =
-    ["battery", "zmm", "cache backup unit", "supercap", "green backup", "energy pack"];
+pub const BACKUP_UNITS: [&str; 6] = [
+    "battery",
+    "zmm",
+    "cache backup unit",
+    "supercap",
+    "green backup",
+    "energy pack",
+];
 
 /// The parsers' own name for a thing.
 pub fn own(names: Synonyms, name: &str) -> &str {
-    names.iter().find(|row| row.contains(&name)).and_then(|row| row.first()).copied().unwrap_or(name)
+    names
+        .iter()
+        .find(|row| row.contains(&name))
+        .and_then(|row| row.first())
+        .copied()
+        .unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -1,22 +1,22 @@
 //! The volume of a RAID controller behind a disk.
 //!
-//! A volume is recognised by the disk's node, its world-wide name, or its number in the SCSI address. The number counts
-//! only if the controller is known by its place on the bus. An ambiguous disk stays unknown: nothing is inherited from
-//! another controller. A disk that a RAID controller passes on (JBOD, HBA mode) is no volume, and the controller's
-//! battery does not protect it.
+//! A volume is recognised by the disk's node, its world-wide name, or its number in the SCSI
+//! address. The number counts only if the controller is known by its place on the bus. An ambiguous
+//! disk stays unknown: nothing is inherited from another controller. A disk that a RAID controller
+//! passes on (JBOD, HBA mode) is no volume, and the controller's battery does not protect it.
 
 use super::said::{Adapter, Pci, Volume, pci};
 
 /// How a family of controllers shows its volumes among its SCSI addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
-    /// Disks that are passed on have channels 0 and 1, volumes channels 2 and 3 (`MEGASAS_MAX_PD_CHANNELS` in
-    /// drivers/scsi/megaraid/megaraid_sas.h).
+    /// Disks that are passed on have channels 0 and 1, volumes channels 2 and 3
+    /// (`MEGASAS_MAX_PD_CHANNELS` in drivers/scsi/megaraid/megaraid_sas.h).
     MegaRaid,
     /// Volumes have channel 0 (`CONTAINER_CHANNEL` in drivers/scsi/aacraid/aacraid.h).
     Aacraid,
-    /// The address tells nothing, but volumes call themselves *LOGICAL VOLUME* and no other disk does
-    /// (drivers/scsi/hpsa.c passes the firmware's answer on unchanged).
+    /// The address tells nothing, but volumes call themselves *LOGICAL VOLUME* and no other disk
+    /// does (drivers/scsi/hpsa.c passes the firmware's answer on unchanged).
     SmartArray,
     /// The address tells nothing.
     Opaque,
@@ -43,10 +43,13 @@ impl DiskIdentity {
     /// Takes controller and address out of a disk's place in the device tree.
     pub fn at(mut self, place: &str) -> Self {
         let parts: Vec<&str> = place.split('/').collect();
-        let host = parts.iter().position(|part| part.strip_prefix("host").is_some_and(is_number));
+        let host = parts
+            .iter()
+            .position(|part| part.strip_prefix("host").is_some_and(is_number));
         self.pci = host.and_then(|host| parts.get(..host)?.iter().rev().find_map(|part| pci(part)));
         self.address = parts.iter().rev().find_map(|part| {
-            let numbers: Option<Vec<u32>> = part.split(':').map(|number| number.parse().ok()).collect();
+            let numbers: Option<Vec<u32>> =
+                part.split(':').map(|number| number.parse().ok()).collect();
             match numbers?.as_slice() {
                 [_, channel, target, _] => Some((*channel, *target)),
                 _ => None,
@@ -59,7 +62,9 @@ impl DiskIdentity {
     fn is_volume(&self, addresses: Addresses) -> Option<bool> {
         match (addresses, self.address) {
             // `raid_level_show` of hpsa.c and `pqi_raid_level_show` of smartpqi_init.c.
-            (Addresses::SmartArray | Addresses::Opaque, _) if self.level.as_deref() == Some("N/A") => {
+            (Addresses::SmartArray | Addresses::Opaque, _)
+                if self.level.as_deref() == Some("N/A") =>
+            {
                 Some(false)
             }
             (Addresses::MegaRaid, Some((channel, _))) => Some(channel >= 2),
@@ -110,38 +115,66 @@ pub fn find<'a>(
     if is_volume == Some(false) {
         return VolumeMatch::PassedOn;
     }
-    let here: Vec<&Adapter> =
-        adapters.iter().filter(|adapter| adapter.pci.is_some() && adapter.pci == disk.pci).collect();
-    let unplaced = || adapters.iter().filter(|adapter| adapter.pci.is_none() || disk.pci.is_none());
+    let here: Vec<&Adapter> = adapters
+        .iter()
+        .filter(|adapter| adapter.pci.is_some() && adapter.pci == disk.pci)
+        .collect();
+    let unplaced = || {
+        adapters
+            .iter()
+            .filter(|adapter| adapter.pci.is_none() || disk.pci.is_none())
+    };
     let (candidates, is_sure): (Vec<&Adapter>, bool) = match here.as_slice() {
         [one] => (vec![one], true),
-        [] => (unplaced().collect(), adapters.len() == 1 && controllers == 1),
+        [] => (
+            unplaced().collect(),
+            adapters.len() == 1 && controllers == 1,
+        ),
         _ => return VolumeMatch::Nowhere("its tool lists two controllers at one place".to_owned()),
     };
     if candidates.is_empty() {
-        return VolumeMatch::Nowhere("its tool lists no controller at the place of this one".to_owned());
+        return VolumeMatch::Nowhere(
+            "its tool lists no controller at the place of this one".to_owned(),
+        );
     }
     let target = disk.target(addresses);
     let may_be = |volume: &&Volume| {
-        !is_other(disk, volume) && (volume.target.is_none() || target.is_none() || volume.target == target)
+        !is_other(disk, volume)
+            && (volume.target.is_none() || target.is_none() || volume.target == target)
     };
     let of = |adapter: &&'a Adapter| {
         let adapter: &'a Adapter = adapter;
-        adapter.volumes.iter().filter(may_be).map(move |volume| (adapter, volume)).collect::<Vec<_>>()
+        adapter
+            .volumes
+            .iter()
+            .filter(may_be)
+            .map(move |volume| (adapter, volume))
+            .collect::<Vec<_>>()
     };
     let volumes: Vec<(&Adapter, &Volume)> = candidates.iter().flat_map(of).collect();
-    let named: Vec<_> = volumes.iter().filter(|(_, volume)| is_named(disk, volume)).collect();
-    let numbered: Vec<_> =
-        volumes.iter().filter(|(_, volume)| is_sure && target.is_some() && volume.target == target).collect();
+    let named: Vec<_> = volumes
+        .iter()
+        .filter(|(_, volume)| is_named(disk, volume))
+        .collect();
+    let numbered: Vec<_> = volumes
+        .iter()
+        .filter(|(_, volume)| is_sure && target.is_some() && volume.target == target)
+        .collect();
     match (named.as_slice(), numbered.as_slice()) {
-        ([(adapter, volume)], _) | ([], [(adapter, volume)]) => VolumeMatch::Volume(adapter, volume),
+        ([(adapter, volume)], _) | ([], [(adapter, volume)]) => {
+            VolumeMatch::Volume(adapter, volume)
+        }
         _ if volumes.is_empty() => {
             VolumeMatch::Nowhere("its tool lists no volume that could be it".to_owned())
         }
-        _ if is_volume == Some(true) && (is_sure || here.is_empty() && adapters.len() >= controllers) => {
+        _ if is_volume == Some(true)
+            && (is_sure || here.is_empty() && adapters.len() >= controllers) =>
+        {
             VolumeMatch::OneOf(volumes)
         }
-        _ => VolumeMatch::Nowhere("cannot tell which volume it is, or whether it is one".to_owned()),
+        _ => {
+            VolumeMatch::Nowhere("cannot tell which volume it is, or whether it is one".to_owned())
+        }
     }
 }
 
@@ -179,24 +212,41 @@ mod tests {
 
     fn adapter(bus: Option<u32>, volumes: &[Volume]) -> Adapter {
         let pci = bus.map(|bus| [0, bus, 0, 0]);
-        Adapter { pci, volumes: volumes.to_vec(), ..Adapter::unread("0", FieldReading::missing("a test")) }
+        Adapter {
+            pci,
+            volumes: volumes.to_vec(),
+            ..Adapter::unread("0", FieldReading::missing("a test"))
+        }
     }
 
     fn disk(place: &str) -> DiskIdentity {
-        DiskIdentity { node: "/dev/sda".to_owned(), wwn: Some("6001".to_owned()), ..DiskIdentity::default() }
-            .at(place)
+        DiskIdentity {
+            node: "/dev/sda".to_owned(),
+            wwn: Some("6001".to_owned()),
+            ..DiskIdentity::default()
+        }
+        .at(place)
     }
 
-    const VOLUME_1: &str = "../../devices/pci0000:00/0000:02:00.0/host3/target3:2:1/3:2:1:0/block/sda";
-    const PASSED_ON: &str = "../../devices/pci0000:00/0000:02:00.0/host3/target3:0:1/3:0:1:0/block/sda";
+    const VOLUME_1: &str =
+        "../../devices/pci0000:00/0000:02:00.0/host3/target3:2:1/3:2:1:0/block/sda";
+    const PASSED_ON: &str =
+        "../../devices/pci0000:00/0000:02:00.0/host3/target3:0:1/3:0:1:0/block/sda";
 
     /// The name of the volume, `|` between several, `passed on`, or nothing.
-    fn found(disk: &DiskIdentity, adapters: &[Adapter], addresses: Addresses, controllers: usize) -> String {
+    fn found(
+        disk: &DiskIdentity,
+        adapters: &[Adapter],
+        addresses: Addresses,
+        controllers: usize,
+    ) -> String {
         match find(disk, adapters, addresses, controllers) {
             VolumeMatch::Volume(_, volume) => volume.name.clone(),
-            VolumeMatch::OneOf(volumes) => {
-                volumes.iter().map(|(_, volume)| volume.name.as_str()).collect::<Vec<_>>().join("|")
-            }
+            VolumeMatch::OneOf(volumes) => volumes
+                .iter()
+                .map(|(_, volume)| volume.name.as_str())
+                .collect::<Vec<_>>()
+                .join("|"),
             VolumeMatch::PassedOn => "passed on".to_owned(),
             VolumeMatch::Nowhere(_) => String::new(),
         }
@@ -215,41 +265,73 @@ mod tests {
         use Addresses::MegaRaid;
         let numbered = |name: &str, target| volume(name, Some(target), None, None);
         let (here, there) = ([numbered("a0", 0), numbered("a1", 1)], [numbered("b1", 1)]);
-        let of = |adapters: &[Adapter], controllers| found(&disk(VOLUME_1), adapters, MegaRaid, controllers);
+        let of = |adapters: &[Adapter], controllers| {
+            found(&disk(VOLUME_1), adapters, MegaRaid, controllers)
+        };
         let at = |bus, volumes: &[Volume]| adapter(bus, volumes);
         assert_eq!(of(&[at(Some(2), &here), at(Some(3), &there)], 2), "a1");
-        assert_eq!(of(&[at(Some(4), &here), at(Some(3), &there)], 2), "", "neither is this one");
+        assert_eq!(
+            of(&[at(Some(4), &here), at(Some(3), &there)], 2),
+            "",
+            "neither is this one"
+        );
         assert_eq!(of(&[at(None, &here)], 1), "a1");
         assert_eq!(of(&[at(None, &here)], 2), "", "it may be the other's");
         assert_eq!(of(&[at(None, &here), at(None, &there)], 2), "a1|b1");
         assert_eq!(of(&[at(Some(2), &here), at(Some(2), &there)], 2), "");
-        assert_eq!(of(&[at(Some(2), &here[..1])], 1), "", "the list lacks this number");
+        assert_eq!(
+            of(&[at(Some(2), &here[..1])], 1),
+            "",
+            "the list lacks this number"
+        );
         // Channel 3 begins with number 128.
         let far = disk(&VOLUME_1.replace("3:2:1", "3:3:1"));
         assert_eq!(
-            found(&far, &[at(Some(2), &[numbered("a129", 129), here[1].clone()])], MegaRaid, 1),
+            found(
+                &far,
+                &[at(Some(2), &[numbered("a129", 129), here[1].clone()])],
+                MegaRaid,
+                1
+            ),
             "a129"
         );
-        assert_eq!(found(&disk(PASSED_ON), &[at(Some(2), &here)], MegaRaid, 1), "passed on");
+        assert_eq!(
+            found(&disk(PASSED_ON), &[at(Some(2), &here)], MegaRaid, 1),
+            "passed on"
+        );
     }
 
     #[test]
     fn names_are_believed_unless_they_contradict_each_other() {
         use Addresses::Opaque;
-        let of = |volumes: &[Volume]| found(&disk(VOLUME_1), &[adapter(Some(2), volumes)], Opaque, 1);
+        let of =
+            |volumes: &[Volume]| found(&disk(VOLUME_1), &[adapter(Some(2), volumes)], Opaque, 1);
         assert_eq!(
-            of(&[volume("a", None, Some("/dev/sdb"), None), volume("b", None, Some("/dev/sda"), None)]),
+            of(&[
+                volume("a", None, Some("/dev/sdb"), None),
+                volume("b", None, Some("/dev/sda"), None)
+            ]),
             "b"
         );
         assert_eq!(of(&[volume("a", None, None, Some("6001"))]), "a");
         assert_eq!(of(&[volume("a", None, Some("/dev/sda"), Some("6002"))]), "");
         assert_eq!(of(&[volume("a", None, Some("/dev/sdb"), Some("6001"))]), "");
         assert_eq!(
-            of(&[volume("a", None, Some("/dev/sda"), None), volume("b", None, Some("/dev/sda"), None)]),
+            of(&[
+                volume("a", None, Some("/dev/sda"), None),
+                volume("b", None, Some("/dev/sda"), None)
+            ]),
             ""
         );
-        assert_eq!(of(&[volume("a", None, None, None)]), "", "it may be a disk that is passed on");
-        let logical = DiskIdentity { model: "HPE LOGICAL VOLUME".to_owned(), ..disk(VOLUME_1) };
+        assert_eq!(
+            of(&[volume("a", None, None, None)]),
+            "",
+            "it may be a disk that is passed on"
+        );
+        let logical = DiskIdentity {
+            model: "HPE LOGICAL VOLUME".to_owned(),
+            ..disk(VOLUME_1)
+        };
         let two = [volume("a", None, None, None), volume("b", None, None, None)];
         assert_eq!(found(&logical, &[adapter(Some(2), &two)], Opaque, 1), "a|b");
         assert_eq!(found(&logical, &[adapter(Some(3), &two)], Opaque, 1), "");
@@ -260,13 +342,24 @@ mod tests {
     fn the_driver_says_which_disk_is_no_volume() {
         let volumes = [volume("a", None, None, None)];
         let of = |level: Option<&str>, addresses| {
-            let disk = DiskIdentity { level: level.map(str::to_owned), ..disk(VOLUME_1) };
+            let disk = DiskIdentity {
+                level: level.map(str::to_owned),
+                ..disk(VOLUME_1)
+            };
             found(&disk, &[adapter(Some(2), &volumes)], addresses, 1)
         };
         assert_eq!(of(Some("N/A"), Addresses::Opaque), "passed on");
         assert_eq!(of(Some("N/A"), Addresses::SmartArray), "passed on");
-        assert_eq!(of(Some("RAID-1(1+0)"), Addresses::Opaque), "", "a volume's name decides, as before");
+        assert_eq!(
+            of(Some("RAID-1(1+0)"), Addresses::Opaque),
+            "",
+            "a volume's name decides, as before"
+        );
         assert_eq!(of(None, Addresses::Opaque), "", "older drivers do not say");
-        assert_ne!(of(Some("N/A"), Addresses::MegaRaid), "passed on", "other drivers show no such thing");
+        assert_ne!(
+            of(Some("N/A"), Addresses::MegaRaid),
+            "passed on",
+            "other drivers show no such thing"
+        );
     }
 }

@@ -1,7 +1,9 @@
-//! The output of a controller's tool in one shape for all tools: adapters, their battery, their volumes.
+//! The output of a controller's tool in one shape for all tools: adapters, their battery, their
+//! volumes.
 //!
-//! Parsers make these values from bytes. [`super::ask`] runs the tools, and [`super::place`] finds the disk's volume. A
-//! missing value, an unknown word and a contradiction are all gaps, and a gap is never filled with a safe value.
+//! Parsers make these values from bytes. [`super::ask`] runs the tools, and [`super::place`] finds
+//! the disk's volume. A missing value, an unknown word and a contradiction are all gaps, and a gap
+//! is never filled with a safe value.
 
 use crate::facts::Why;
 use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
@@ -23,7 +25,10 @@ impl<T: Copy> FieldReading<T> {
 
     /// A gap: the tool prints an unknown word.
     pub fn unknown(what: &str, word: &str) -> Self {
-        Self::Gap(Why::Malformed, format!("`{what}` is `{word}`, a word that walwise does not know"))
+        Self::Gap(
+            Why::Malformed,
+            format!("`{what}` is `{word}`, a word that walwise does not know"),
+        )
     }
 
     /// A gap: the tool prints two things that contradict each other.
@@ -124,8 +129,8 @@ pub fn in_force(policy: Policy) -> WriteMode {
     }
 }
 
-/// The worst of several accounts of one thing. The best value needs all of them: with a gap among them, only a value
-/// worse than the best is known.
+/// The worst of several accounts of one thing. The best value needs all of them: with a gap among
+/// them, only a value worse than the best is known.
 pub fn worst<T: Graded>(accounts: impl IntoIterator<Item = FieldReading<T>>) -> FieldReading<T> {
     let mut gap = None;
     let mut worst: Option<T> = None;
@@ -149,11 +154,17 @@ pub fn worst<T: Graded>(accounts: impl IntoIterator<Item = FieldReading<T>>) -> 
 /// Address of a PCI device: domain, bus, device, function.
 pub type Pci = [u32; 4];
 
-/// A PCI address of four numbers with colons and dots between, hexadecimal: `0000:03:00.0`, `00:02:00:00`.
+/// A PCI address of four numbers with colons and dots between, hexadecimal: `0000:03:00.0`,
+/// `00:02:00:00`.
 pub fn pci(text: &str) -> Option<Pci> {
     let parts: Vec<&str> = text.trim().split([':', '.']).collect();
     let number = |part: &&str| u32::from_str_radix(part, 16).ok();
-    parts.iter().map(number).collect::<Option<Vec<u32>>>()?.try_into().ok()
+    parts
+        .iter()
+        .map(number)
+        .collect::<Option<Vec<u32>>>()?
+        .try_into()
+        .ok()
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,7 +184,14 @@ pub struct Adapter {
 impl Adapter {
     /// A controller of which only the name is known.
     pub fn unread(name: impl Into<String>, why: FieldReading<Battery>) -> Self {
-        Self { name: name.into(), model: None, pci: None, battery: why, detail: None, volumes: Vec::new() }
+        Self {
+            name: name.into(),
+            model: None,
+            pci: None,
+            battery: why,
+            detail: None,
+            volumes: Vec::new(),
+        }
     }
 }
 
@@ -211,7 +229,8 @@ impl Volume {
     }
 }
 
-/// The world-wide name in lower case; `None` unless the text is hexadecimal digits alone and long enough.
+/// The world-wide name in lower case; `None` unless the text is hexadecimal digits alone and long
+/// enough.
 pub fn wwn(text: &str) -> Option<String> {
     let digits = text.trim().trim_start_matches("0x");
     let is_name = digits.len() >= 16 && digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -231,11 +250,18 @@ mod tests {
         let gap = || FieldReading::missing("x");
         assert_eq!(worst([healthy(), healthy()]), healthy());
         assert_eq!(
-            worst([healthy(), FieldReading::Is(Battery::Failed), FieldReading::Is(Battery::Charging)]),
+            worst([
+                healthy(),
+                FieldReading::Is(Battery::Failed),
+                FieldReading::Is(Battery::Charging)
+            ]),
             FieldReading::Is(Battery::Failed)
         );
         assert_eq!(worst([healthy(), gap()]), gap());
-        assert_eq!(worst([gap(), FieldReading::Is(Battery::Degraded)]), FieldReading::Is(Battery::Degraded));
+        assert_eq!(
+            worst([gap(), FieldReading::Is(Battery::Degraded)]),
+            FieldReading::Is(Battery::Degraded)
+        );
         assert_eq!(worst::<Battery>([]).is(), None);
     }
 

@@ -1,7 +1,7 @@
 //! Answers of the tools, written for these tests in the shape of public reports: storcli after
-//! prometheus-community/node-exporter-textfile-collector-scripts (mock/fixtures), MegaCli, hpacucli and arcconf after
-//! glensc/nagios-plugin-check_raid (t/data), tables of storcli after thomas-krenn/check_lsi_raid, ssacli after HPE's
-//! user guide.
+//! prometheus-community/node-exporter-textfile-collector-scripts (mock/fixtures), MegaCli, hpacucli
+//! and arcconf after glensc/nagios-plugin-check_raid (t/data), tables of storcli after
+//! thomas-krenn/check_lsi_raid, ssacli after HPE's user guide.
 //!
 //! All samples are healthy; each test states its deviation.
 

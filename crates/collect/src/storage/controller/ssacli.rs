@@ -1,8 +1,9 @@
 //! ssacli, hpssacli and hpacucli: `ctrl all show detail` and `ctrl slot=N ld all show detail`.
 //!
-//! Status lines follow the reports in glensc/nagios-plugin-check_raid, t/data/hpacucli; the rest follows HPE's user
-//! guide of Smart Storage Administrator. *Smart Path* sends writes past the controller's cache. A cache that is
-//! *Temporarily Disabled* writes through although every volume is set to cache.
+//! Status lines follow the reports in glensc/nagios-plugin-check_raid, t/data/hpacucli; the rest
+//! follows HPE's user guide of Smart Storage Administrator. *Smart Path* sends writes past the
+//! controller's cache. A cache that is *Temporarily Disabled* writes through although every volume
+//! is set to cache.
 
 use super::ask::{ControllerList, MOST, ask};
 use super::fields::{Fields, lines, pci_field, plain};
@@ -24,7 +25,10 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     let detail = ask(host, tool, DETAIL)?;
     let slots = slots(&detail).into_iter().take(MOST as usize);
     let volumes = slots.map(|slot| {
-        (slot, ask(host, tool, &format!("ctrl slot={slot} ld all show detail")).unwrap_or_default())
+        (
+            slot,
+            ask(host, tool, &format!("ctrl slot={slot} ld all show detail")).unwrap_or_default(),
+        )
     });
     Ok((parse(&detail, &volumes.collect::<Vec<_>>()), DETAIL))
 }
@@ -34,12 +38,15 @@ pub fn slots(detail: &[u8]) -> Vec<u32> {
     blocks(detail).iter().filter_map(slot).collect()
 }
 
-/// Reads the controllers from `ctrl all show detail` and the volumes by slot from `ctrl slot=N ld all show detail`.
+/// Reads the controllers from `ctrl all show detail` and the volumes by slot from
+/// `ctrl slot=N ld all show detail`.
 pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
     let adapter = |block: ControllerDetail| {
         let slot = slot(&block);
-        let answer =
-            volumes.iter().find(|(number, _)| Some(*number) == slot).map(|(_, answer)| answer.as_slice());
+        let answer = volumes
+            .iter()
+            .find(|(number, _)| Some(*number) == slot)
+            .map(|(_, answer)| answer.as_slice());
         Adapter {
             name: slot.map_or_else(|| block.heading.clone(), |slot| format!("slot {slot}")),
             model: block.heading.split(" in Slot ").next().map(str::to_owned),
@@ -57,8 +64,10 @@ fn blocks(answer: &[u8]) -> Vec<ControllerDetail> {
     let mut blocks: Vec<ControllerDetail> = Vec::new();
     for line in lines(answer) {
         if is_enclosure(&line) {
-            blocks
-                .push(ControllerDetail { heading: line.trim().to_owned(), fields: Fields::of(SMART_ARRAY) });
+            blocks.push(ControllerDetail {
+                heading: line.trim().to_owned(),
+                fields: Fields::of(SMART_ARRAY),
+            });
         } else if let Some(block) = blocks.last_mut() {
             block.fields.add(&line);
         }
@@ -99,7 +108,9 @@ fn battery(fields: &Fields) -> FieldReading<Battery> {
     }
     let status = fields.said(STATUS, |word| match word {
         "ok" => Some(Battery::Healthy),
-        word if word.starts_with("recharging") || word.starts_with("charging") => Some(Battery::Charging),
+        word if word.starts_with("recharging") || word.starts_with("charging") => {
+            Some(Battery::Charging)
+        }
         word if word.starts_with("failed") => Some(Battery::Failed),
         word if word.starts_with("degraded") => Some(Battery::Degraded),
         word if word.starts_with("not present") => Some(Battery::Absent),
@@ -113,7 +124,9 @@ fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
     let mut volumes: Vec<(String, Fields)> = Vec::new();
     for line in lines(answer) {
         let trimmed = plain(&line);
-        let number = trimmed.strip_prefix("logical drive:").or_else(|| trimmed.strip_prefix("logicaldrive "));
+        let number = trimmed
+            .strip_prefix("logical drive:")
+            .or_else(|| trimmed.strip_prefix("logicaldrive "));
         if let Some(number) = number {
             let number = number.split_whitespace().next().unwrap_or_default();
             volumes.push((format!("logical drive {number}"), Fields::of(SMART_ARRAY)));
@@ -125,13 +138,17 @@ fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
         }
     }
     let named = volumes.into_iter().filter(|(name, _)| !name.is_empty());
-    named.map(|(name, fields)| volume(name, &fields, controller)).collect()
+    named
+        .map(|(name, fields)| volume(name, &fields, controller))
+        .collect()
 }
 
 fn volume(name: String, own: &Fields, controller: &Fields) -> Volume {
     smart::modes(own, controller, keeps_no_writes(controller)).into(Volume {
         // Some versions print the mount points behind it.
-        node: first_word(own, "disk name").filter(|node| node.starts_with("/dev/")).map(str::to_owned),
+        node: first_word(own, "disk name")
+            .filter(|node| node.starts_with("/dev/"))
+            .map(str::to_owned),
         wwn: own.get("unique identifier").and_then(wwn),
         disk_cache: disk_cache(controller),
         ..Volume::unread(name)
@@ -144,20 +161,29 @@ fn first_word<'a>(own: &'a Fields, key: &str) -> Option<&'a str> {
 
 /// `Cache Ratio: 100% Read / 0% Write`.
 fn keeps_no_writes(controller: &Fields) -> bool {
-    controller.get("cache ratio").is_some_and(|ratio| ratio.split('/').any(|part| plain(part) == "0% write"))
+    controller
+        .get("cache ratio")
+        .is_some_and(|ratio| ratio.split('/').any(|part| plain(part) == "0% write"))
 }
 
 /// Caches of the disks: one line for all of them, or in newer versions one for each kind of disk.
 fn disk_cache(controller: &Fields) -> FieldReading<DiskCache> {
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
-    let said = KEYS.into_iter().filter(|key| controller.has(key)).map(|key| {
-        controller.said(key, |word| match word {
-            "disabled" | "disable" => Some(DiskCache::Off),
-            "enabled" | "enable" => Some(DiskCache::On),
-            "default" => Some(DiskCache::DiskDefault),
-            _ => None,
-        })
-    });
+    let said = KEYS
+        .into_iter()
+        .filter(|key| controller.has(key))
+        .map(|key| {
+            controller.said(key, |word| match word {
+                "disabled" | "disable" => Some(DiskCache::Off),
+                "enabled" | "enable" => Some(DiskCache::On),
+                "default" => Some(DiskCache::DiskDefault),
+                _ => None,
+            })
+        });
     let said: Vec<FieldReading<DiskCache>> = said.collect();
-    if said.is_empty() { FieldReading::missing("drive write cache") } else { worst(said) }
+    if said.is_empty() {
+        FieldReading::missing("drive write cache")
+    } else {
+        worst(said)
+    }
 }

@@ -1,10 +1,10 @@
-//! storcli and perccli: `/cALL show all J`, `/cALL/vALL show all J`, and where the JSON names no battery module, the
-//! tables of `/cX/cv show status` and `/cX/bbu show status`.
+//! storcli and perccli: `/cALL show all J`, `/cALL/vALL show all J`, and where the JSON names no
+//! battery module, the tables of `/cX/cv show status` and `/cX/bbu show status`.
 //!
-//! Output formats follow prometheus-community/node-exporter-textfile-collector-scripts (mock/fixtures) and
-//! thomas-krenn/check_lsi_raid. The same words are a state in one place and a capability in another, so every key is
-//! addressed by its full path. `HwCfg/BBU` is `Present`, but `Supported Adapter Operations/BBU` is `Yes` without any
-//! battery.
+//! Output formats follow prometheus-community/node-exporter-textfile-collector-scripts
+//! (mock/fixtures) and thomas-krenn/check_lsi_raid. The same words are a state in one place and a
+//! capability in another, so every key is addressed by its full path. `HwCfg/BBU` is `Present`, but
+//! `Supported Adapter Operations/BBU` is `Yes` without any battery.
 
 use serde_json::Value;
 
@@ -25,8 +25,9 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     let volumes = ask(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
     let mut adapters = parse(&all, &volumes);
     for number in lacks_module(&all) {
-        let table =
-            |part| ask(host, tool, &format!("/c{number}/{part} show status nolog")).unwrap_or_default();
+        let table = |part| {
+            ask(host, tool, &format!("/c{number}/{part} show status nolog")).unwrap_or_default()
+        };
         if let Some(adapter) = adapters.iter_mut().find(|adapter| adapter.name == number) {
             add_tables(adapter, &all, &table("cv"), &table("bbu"));
         }
@@ -34,12 +35,15 @@ pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     Ok((adapters, ALL))
 }
 
-/// Reads the controllers from `/cALL show all J` and the properties of their volumes from `/cALL/vALL show all J`.
+/// Reads the controllers from `/cALL show all J` and the properties of their volumes from
+/// `/cALL/vALL show all J`.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
     let (Some(all), volumes) = (document(all), document(volumes).unwrap_or_default()) else {
         return Vec::new();
     };
-    entries(&all).map(|entry| adapter(entry, &volumes)).collect()
+    entries(&all)
+        .map(|entry| adapter(entry, &volumes))
+        .collect()
 }
 
 fn adapter(entry: &Value, properties: &Value) -> Adapter {
@@ -47,17 +51,24 @@ fn adapter(entry: &Value, properties: &Value) -> Adapter {
     let Some(data) = response(entry) else {
         return Adapter::unread(name, FieldReading::missing("Response Data"));
     };
-    let found = entries(properties).find(|other| number(other).is_some() && number(other) == number(entry));
+    let found =
+        entries(properties).find(|other| number(other).is_some() && number(other) == number(entry));
     let properties = found.and_then(response).unwrap_or(&Value::Null);
-    let bad_battery = said(data, &["Defaults", "Cache When BBU Bad"], |word| match word {
-        "off" => Some(OnFailure::WriteThrough),
-        "on" => Some(OnFailure::Stays),
-        _ => None,
-    });
+    let bad_battery = said(
+        data,
+        &["Defaults", "Cache When BBU Bad"],
+        |word| match word {
+            "off" => Some(OnFailure::WriteThrough),
+            "on" => Some(OnFailure::Stays),
+            _ => None,
+        },
+    );
     Adapter {
         name,
         model: text(data, &["Basics", "Model"]).filter(|model| !model.is_empty()),
-        pci: text(data, &["Basics", "PCI Address"]).as_deref().and_then(pci),
+        pci: text(data, &["Basics", "PCI Address"])
+            .as_deref()
+            .and_then(pci),
         battery: battery(data, module(data)),
         detail: None,
         volumes: rows(data, "VD LIST")
@@ -68,11 +79,15 @@ fn adapter(entry: &Value, properties: &Value) -> Adapter {
 
 /// Controllers whose JSON names a battery but not its state, which the tables may hold.
 pub fn lacks_module(all: &[u8]) -> Vec<String> {
-    let Some(all) = document(all) else { return Vec::new() };
+    let Some(all) = document(all) else {
+        return Vec::new();
+    };
     let lacks = |entry: &Value| {
         let data = response(entry)?;
         let present = text(data, &["HwCfg", "BBU"])? == "Present";
-        let named = ["Cachevault_Info", "BBU_Info"].iter().any(|key| data.get(key).is_some());
+        let named = ["Cachevault_Info", "BBU_Info"]
+            .iter()
+            .any(|key| data.get(key).is_some());
         number(entry).filter(|_| present && !named)
     };
     entries(&all).filter_map(lacks).collect()
@@ -89,13 +104,21 @@ pub fn add_tables(adapter: &mut Adapter, all: &[u8], flash: &[u8], battery_table
 
 /// State of the module as `Cachevault_Info` (flash) or `BBU_Info` (battery) say it.
 fn module(data: &Value) -> FieldReading<Battery> {
-    let modules = ["Cachevault_Info", "BBU_Info"].into_iter().flat_map(|key| rows(data, key));
-    let states: Vec<FieldReading<Battery>> =
-        modules.map(|module| said(module, &["State"], firmware::state)).collect();
-    if states.is_empty() { FieldReading::missing("Cachevault_Info or BBU_Info") } else { worst(states) }
+    let modules = ["Cachevault_Info", "BBU_Info"]
+        .into_iter()
+        .flat_map(|key| rows(data, key));
+    let states: Vec<FieldReading<Battery>> = modules
+        .map(|module| said(module, &["State"], firmware::state))
+        .collect();
+    if states.is_empty() {
+        FieldReading::missing("Cachevault_Info or BBU_Info")
+    } else {
+        worst(states)
+    }
 }
 
-/// All accounts of the battery together: whether it is there, its module's state, and the firmware's number.
+/// All accounts of the battery together: whether it is there, its module's state, and the
+/// firmware's number.
 fn battery(data: &Value, module: FieldReading<Battery>) -> FieldReading<Battery> {
     let present = said(data, &["HwCfg", "BBU"], |word| match word {
         "present" => Some(Battery::Healthy),
@@ -121,7 +144,8 @@ fn battery(data: &Value, module: FieldReading<Battery>) -> FieldReading<Battery>
     worst([present, module, status])
 }
 
-/// The tables of `/cX/cv show status` and `/cX/bbu show status`: a property and its value in columns.
+/// The tables of `/cX/cv show status` and `/cX/bbu show status`: a property and its value in
+/// columns.
 fn table(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
     const PROPERTIES: &[&str] = &[
         "state",
@@ -142,7 +166,10 @@ fn table(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
             let line = plain(&line);
             let value = |property: &&'static str| {
                 let property: &'static str = property;
-                Some((property, line.strip_prefix(property)?.strip_prefix(' ')?.to_owned()))
+                Some((
+                    property,
+                    line.strip_prefix(property)?.strip_prefix(' ')?.to_owned(),
+                ))
             };
             let others = MEGARAID.iter().flat_map(|row| row.iter());
             if let Some((property, value)) = PROPERTIES.iter().chain(others).find_map(value) {
@@ -156,12 +183,18 @@ fn table(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
         fields
     };
     let (flash, battery) = (read(flash), read(battery));
-    let of_flash = flash
-        .has("state")
-        .then(|| worst([flash.said("state", firmware::state), firmware::replacement(&flash)]));
-    let of_battery = battery
-        .has("battery state")
-        .then(|| worst([battery.said("battery state", firmware::state), firmware::flags(&battery)]));
+    let of_flash = flash.has("state").then(|| {
+        worst([
+            flash.said("state", firmware::state),
+            firmware::replacement(&flash),
+        ])
+    });
+    let of_battery = battery.has("battery state").then(|| {
+        worst([
+            battery.said("battery state", firmware::state),
+            firmware::flags(&battery),
+        ])
+    });
     let accounts: Vec<FieldReading<Battery>> = of_flash.into_iter().chain(of_battery).collect();
     if accounts.is_empty() {
         FieldReading::missing("state of a battery or flash module")
@@ -179,23 +212,33 @@ fn volume(
     let name = text(row, &["DG/VD"])?;
     let (group, number) = name.split_once('/')?;
     let target: u32 = number.parse().ok()?;
-    let own = properties.get(format!("VD{number} Properties")).unwrap_or(&Value::Null);
+    let own = properties
+        .get(format!("VD{number} Properties"))
+        .unwrap_or(&Value::Null);
     let now = said_exactly(row, &["Cache"], write_mode);
-    let set = said(own, &["Write Cache(initial setting)"], |word| match word.replace(' ', "").as_str() {
-        "writeback" => Some(Policy::WriteBack),
-        "writethrough" => Some(Policy::WriteThrough),
-        "alwayswriteback" | "forcewriteback" | "forcedwriteback" => Some(Policy::AlwaysWriteBack),
-        _ => None,
+    let set = said(own, &["Write Cache(initial setting)"], |word| {
+        match word.replace(' ', "").as_str() {
+            "writeback" => Some(Policy::WriteBack),
+            "writethrough" => Some(Policy::WriteThrough),
+            "alwayswriteback" | "forcewriteback" | "forcedwriteback" => {
+                Some(Policy::AlwaysWriteBack)
+            }
+            _ => None,
+        }
     });
     let (policy, in_force) = policies(&set, &now);
     let on_failure = match (policy.is(), bad_battery.is()) {
-        (Some(Policy::AlwaysWriteBack), Some(OnFailure::Stays | OnFailure::WriteThrough) | None)
+        (
+            Some(Policy::AlwaysWriteBack),
+            Some(OnFailure::Stays | OnFailure::WriteThrough) | None,
+        )
         | (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(OnFailure::Stays)) => {
             FieldReading::Is(OnFailure::Stays)
         }
-        (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(OnFailure::WriteThrough) | None) => {
-            bad_battery.clone().only_if(&policy).only_if(&in_force)
-        }
+        (
+            Some(Policy::WriteBack | Policy::WriteThrough) | None,
+            Some(OnFailure::WriteThrough) | None,
+        ) => bad_battery.clone().only_if(&policy).only_if(&in_force),
     };
     Some(Volume {
         target: Some(target),
@@ -204,16 +247,22 @@ fn volume(
         policy,
         in_force,
         on_failure,
-        disk_cache: worst([disk_cache(own), group_cache(data, group)].into_iter().chain(ssd_cache(row))),
+        disk_cache: worst(
+            [disk_cache(own), group_cache(data, group)]
+                .into_iter()
+                .chain(ssd_cache(row)),
+        ),
         name: format!("VD {number}"),
     })
 }
 
-/// The code for a volume's cache: read ahead, adaptive or not (`R`, `Ra`, `NR`), how it writes, cached or direct. Old
-/// versions have `Ra`, so `RaWBD` is no `AWB` where `RAWBD` is.
+/// The code for a volume's cache: read ahead, adaptive or not (`R`, `Ra`, `NR`), how it writes,
+/// cached or direct. Old versions have `Ra`, so `RaWBD` is no `AWB` where `RAWBD` is.
 fn write_mode(code: &str) -> Option<Policy> {
     let reads = ["NR", "Ra", "R"];
-    let rest = reads.into_iter().find_map(|reads| code.strip_prefix(reads))?;
+    let rest = reads
+        .into_iter()
+        .find_map(|reads| code.strip_prefix(reads))?;
     match rest.strip_suffix(['C', 'D'])? {
         "WB" => Some(Policy::WriteBack),
         "WT" => Some(Policy::WriteThrough),
@@ -232,13 +281,14 @@ pub fn policies(
     match now {
         FieldReading::Is(Policy::AlwaysWriteBack) => (now.clone(), shown),
         FieldReading::Is(Policy::WriteBack) => match set {
-            FieldReading::Is(Policy::WriteBack | Policy::AlwaysWriteBack) | FieldReading::Gap(..) => {
-                (set.clone(), shown)
-            }
+            FieldReading::Is(Policy::WriteBack | Policy::AlwaysWriteBack)
+            | FieldReading::Gap(..) => (set.clone(), shown),
             FieldReading::Is(Policy::WriteThrough) => (FieldReading::disputed(disputed()), shown),
         },
         FieldReading::Is(Policy::WriteThrough) | FieldReading::Gap(..) => match set {
-            FieldReading::Is(Policy::AlwaysWriteBack) => (set.clone(), FieldReading::disputed(disputed())),
+            FieldReading::Is(Policy::AlwaysWriteBack) => {
+                (set.clone(), FieldReading::disputed(disputed()))
+            }
             FieldReading::Is(Policy::WriteBack | Policy::WriteThrough) | FieldReading::Gap(..) => {
                 (set.clone().only_if(now), shown.only_if(set))
             }
@@ -259,17 +309,24 @@ fn disk_cache(own: &Value) -> FieldReading<DiskCache> {
     })
 }
 
-/// The cache of an SSD that caches for the volume (CacheCade), in newer versions: always a gap, as its own cache is not
-/// printed.
+/// The cache of an SSD that caches for the volume (CacheCade), in newer versions: always a gap, as
+/// its own cache is not printed.
 fn ssd_cache(row: &Value) -> Option<FieldReading<DiskCache>> {
     let key = "Cac";
     row.get(key)?;
-    Some(said(row, &[key], |word| Some(if word == "-" { DiskCache::Off } else { DiskCache::DiskDefault })))
+    Some(said(row, &[key], |word| {
+        Some(if word == "-" {
+            DiskCache::Off
+        } else {
+            DiskCache::DiskDefault
+        })
+    }))
 }
 
 /// The disk caches of a drive group as the table of drive groups says them (`PDC`).
 pub fn group_cache(data: &Value, group: &str) -> FieldReading<DiskCache> {
-    let of_group = rows(data, "TOPOLOGY").filter(|row| text(row, &["DG"]).as_deref() == Some(group));
+    let of_group =
+        rows(data, "TOPOLOGY").filter(|row| text(row, &["DG"]).as_deref() == Some(group));
     let said = of_group.map(|row| {
         said(row, &["PDC"], |word| match word {
             "dsbl" => Some(DiskCache::Off),

@@ -1,9 +1,10 @@
-//! storcli2 and perccli2, of the MegaRAID 9600 and PERC 12 controllers: `/call show all nolog J` and
-//! `/call/vall show all nolog J`.
+//! storcli2 and perccli2, of the MegaRAID 9600 and PERC 12 controllers: `/call show all nolog J`
+//! and `/call/vall show all nolog J`.
 //!
-//! Output formats follow scality/raidmgmt (testdata, a 9660-16i) and project-machine/disko (mpi3mr); `WB`, `WT` and
-//! `AWB` follow the help of Broadcom's MegaRAID Storage Manager. The envelope is that of storcli, but every key inside
-//! has moved. *Cache When BBU Bad* (its names are in `names`) is gone: `WB` falls back without an energy pack and `AWB` does not.
+//! Output formats follow scality/raidmgmt (testdata, a 9660-16i) and project-machine/disko
+//! (mpi3mr); `WB`, `WT` and `AWB` follow the help of Broadcom's MegaRAID Storage Manager. The
+//! envelope is that of storcli, but every key inside has moved. *Cache When BBU Bad* (its names are
+//! in `names`) is gone: `WB` falls back without an energy pack and `AWB` does not.
 
 use serde_json::Value;
 
@@ -27,7 +28,9 @@ pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
     let (Some(all), volumes) = (document(all), document(volumes).unwrap_or_default()) else {
         return Vec::new();
     };
-    entries(&all).map(|entry| adapter(entry, &volumes)).collect()
+    entries(&all)
+        .map(|entry| adapter(entry, &volumes))
+        .collect()
 }
 
 fn adapter(entry: &Value, volumes: &Value) -> Adapter {
@@ -35,15 +38,20 @@ fn adapter(entry: &Value, volumes: &Value) -> Adapter {
     let Some(data) = response(entry) else {
         return Adapter::unread(name, FieldReading::missing("Response Data"));
     };
-    let found = entries(volumes).find(|other| number(other).is_some() && number(other) == number(entry));
+    let found =
+        entries(volumes).find(|other| number(other).is_some() && number(other) == number(entry));
     let volumes = found.and_then(response).unwrap_or(&Value::Null);
     Adapter {
         name,
         model: text(data, &["Basics", "Product Name"]).filter(|model| !model.is_empty()),
-        pci: text(data, &["HostInterface", "PCI Address"]).as_deref().and_then(pci),
+        pci: text(data, &["HostInterface", "PCI Address"])
+            .as_deref()
+            .and_then(pci),
         battery: battery(data),
         detail: None,
-        volumes: rows(data, "VD LIST").filter_map(|row| volume(row, data, volumes)).collect(),
+        volumes: rows(data, "VD LIST")
+            .filter_map(|row| volume(row, data, volumes))
+            .collect(),
     }
 }
 
@@ -54,9 +62,14 @@ fn battery(data: &Value) -> FieldReading<Battery> {
         "absent" => Some(Battery::Absent),
         _ => None,
     });
-    let packs: Vec<FieldReading<Battery>> =
-        rows(data, "BBU_Info").map(|pack| said(pack, &["Status"], state)).collect();
-    let packs = if packs.is_empty() { FieldReading::missing("BBU_Info") } else { worst(packs) };
+    let packs: Vec<FieldReading<Battery>> = rows(data, "BBU_Info")
+        .map(|pack| said(pack, &["Status"], state))
+        .collect();
+    let packs = if packs.is_empty() {
+        FieldReading::missing("BBU_Info")
+    } else {
+        worst(packs)
+    };
     if present.is().is_some_and(is_absent) {
         return if packs.is().is_none_or(is_absent) {
             present
@@ -84,11 +97,17 @@ fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
     let name = text(row, &["DG/VD"])?;
     let (group, number) = name.split_once('/')?;
     let same = |other: &&Value| text(other, &["VD Info", "DG/VD"]).as_deref() == Some(&name);
-    let own = rows(volumes, "Virtual Drives").find(same).unwrap_or(&Value::Null);
+    let own = rows(volumes, "Virtual Drives")
+        .find(same)
+        .unwrap_or(&Value::Null);
     let set = mode(row, own, "DefaultCache");
     let now = mode(row, own, "CurrentCache");
     let (policy, in_force) = policies(&set, &now);
-    let in_force = if holds(row, own) { FieldReading::Is(WriteMode::WriteBack) } else { in_force };
+    let in_force = if holds(row, own) {
+        FieldReading::Is(WriteMode::WriteBack)
+    } else {
+        in_force
+    };
     let on_failure = policy.clone().map(on_failure);
     let properties = own.get("VD Properties").unwrap_or(&Value::Null);
     Some(Volume {
@@ -112,7 +131,9 @@ fn mode(row: &Value, own: &Value, key: &str) -> FieldReading<Policy> {
             Some(Policy::AlwaysWriteBack),
             Some(Policy::AlwaysWriteBack | Policy::WriteBack | Policy::WriteThrough) | None,
         ) => listed,
-        (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(Policy::AlwaysWriteBack)) => shown,
+        (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(Policy::AlwaysWriteBack)) => {
+            shown
+        }
         (Some(Policy::WriteBack), Some(Policy::WriteThrough))
         | (Some(Policy::WriteThrough), Some(Policy::WriteBack)) => {
             FieldReading::disputed(format!("`{key}` is said in two ways"))
@@ -127,8 +148,14 @@ fn mode(row: &Value, own: &Value, key: &str) -> FieldReading<Policy> {
 /// *Write back* is believed of one answer, *write through* only of both.
 fn holds(row: &Value, own: &Value) -> bool {
     let key = "CurrentCache";
-    let accounts = [said_exactly(row, &[key], write_mode), said_exactly(own, &["VD Info", key], write_mode)];
-    accounts.iter().filter_map(FieldReading::is).any(|policy| !matches!(policy, Policy::WriteThrough))
+    let accounts = [
+        said_exactly(row, &[key], write_mode),
+        said_exactly(own, &["VD Info", key], write_mode),
+    ];
+    accounts
+        .iter()
+        .filter_map(FieldReading::is)
+        .any(|policy| !matches!(policy, Policy::WriteThrough))
 }
 
 /// Read ahead or not, and how it writes: `NR,WB`.

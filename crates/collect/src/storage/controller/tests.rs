@@ -1,5 +1,5 @@
-//! Machines with one disk behind a controller, from the tool's answer to the facts; and the central property: whatever
-//! is removed from an answer, nothing becomes safer.
+//! Machines with one disk behind a controller, from the tool's answer to the facts; and the central
+//! property: whatever is removed from an answer, nothing becomes safer.
 
 mod changes;
 mod machine;
@@ -18,8 +18,13 @@ use crate::facts::{Reading, Remedy, Subject, Why};
 use crate::host::{RecordedHost, RecordingHost, Tool};
 
 /// Words that would count as safe, in the order of [`WORDS`].
-const SAFE: [&[&str]; 5] =
-    [&["healthy"], &["write back", "write through"], &["write through"], &["write through"], &["off"]];
+const SAFE: [&[&str]; 5] = [
+    &["healthy"],
+    &["write back", "write through"],
+    &["write through"],
+    &["write through"],
+    &["off"],
+];
 
 /// The first word that is safe and was not there before.
 fn safer(before: &[String; 5], after: &[String; 5]) -> Option<usize> {
@@ -33,9 +38,18 @@ fn a_healthy_controller_is_told_by_every_tool() {
     }
     let facts = Machine::storcli().facts(&Request::default(), true);
     let disk = Subject::device("sda");
-    assert_eq!(facts.value(&disk, &controller::MODEL).as_deref(), Some("MegaRAID 9361-8i"));
-    assert_eq!(facts.value(&disk, &controller::TOOL).as_deref(), Some("storcli"));
-    assert_eq!(facts.value(&disk, &controller::VOLUME).as_deref(), Some("VD 0"));
+    assert_eq!(
+        facts.value(&disk, &controller::MODEL).as_deref(),
+        Some("MegaRAID 9361-8i")
+    );
+    assert_eq!(
+        facts.value(&disk, &controller::TOOL).as_deref(),
+        Some("storcli")
+    );
+    assert_eq!(
+        facts.value(&disk, &controller::VOLUME).as_deref(),
+        Some("VD 0")
+    );
 }
 
 #[test]
@@ -60,7 +74,10 @@ fn every_name_of_one_thing_is_read_alike() {
             _ => [MEGARAID_JSON, MEGARAID].concat(),
         };
         for row in names {
-            for (old, new) in row.iter().flat_map(|old| row.iter().map(move |new| (*old, *new))) {
+            for (old, new) in row
+                .iter()
+                .flat_map(|old| row.iter().map(move |new| (*old, *new)))
+            {
                 let mut renamed = machine.clone();
                 for (.., answer) in &mut renamed.answers {
                     *answer = with_name(answer, old, new);
@@ -73,7 +90,8 @@ fn every_name_of_one_thing_is_read_alike() {
     assert!(tried > 40, "{tried}");
 }
 
-/// An answer with another name of a key: quoted in JSON, at the beginning of a line or behind a comma in text.
+/// An answer with another name of a key: quoted in JSON, at the beginning of a line or behind a
+/// comma in text.
 fn with_name(answer: &str, old: &str, new: &str) -> String {
     let quoted = answer.replace(&format!("\"{old}\""), &format!("\"{new}\""));
     let line = |line: &str| {
@@ -129,7 +147,10 @@ fn without_one(value: &Value) -> Vec<Value> {
 /// Every answer that lacks one key or one line of the original.
 fn smaller_answers(answer: &str) -> Vec<String> {
     if let Ok(document) = serde_json::from_str::<Value>(answer) {
-        return without_one(&document).iter().map(Value::to_string).collect();
+        return without_one(&document)
+            .iter()
+            .map(Value::to_string)
+            .collect();
     }
     let lines: Vec<&str> = answer.lines().collect();
     let without = |i: usize| [&lines[..i], &lines[i + 1..]].concat().join("\n");
@@ -153,7 +174,9 @@ fn taking_anything_away_makes_nothing_safer() {
         ": 0 percent",
     ];
     let not_everywhere = |new: &str| NOT_EVERYWHERE.iter().any(|line| new.contains(line));
-    let changed = changes().into_iter().filter(|(_, _, new, ..)| !not_everywhere(new));
+    let changed = changes()
+        .into_iter()
+        .filter(|(_, _, new, ..)| !not_everywhere(new));
     let changed = changed.map(|(machine, old, new, ..)| machine.but(old, new));
     for machine in Machine::all().into_iter().chain(changed) {
         let before = machine.words();
@@ -177,7 +200,8 @@ fn nothing_is_taken_over_from_another_controller() {
             .replace("2b3c4d5e6f708192", "2b3c4d5e6f708193")
     };
     let both = |text: &str, other: &str| {
-        let list = |text: &str| serde_json::from_str::<Value>(text).unwrap()["Controllers"][0].clone();
+        let list =
+            |text: &str| serde_json::from_str::<Value>(text).unwrap()["Controllers"][0].clone();
         serde_json::json!({ "Controllers": [list(other), list(text)] }).to_string()
     };
     // sda is behind a controller without battery; the healthy one is somebody else's.
@@ -190,65 +214,135 @@ fn nothing_is_taken_over_from_another_controller() {
     machine.answers[0].2 = both(&bad, &of_other(STORCLI_ALL));
     machine.answers[1].2 = both(STORCLI_VOLUMES, &of_other(STORCLI_VOLUMES));
     let before = machine.words();
-    assert_eq!(before, ["absent", "always write back", "write back", "stays", "on"]);
+    assert_eq!(
+        before,
+        ["absent", "always write back", "write back", "stays", "on"]
+    );
     for which in 0..2 {
         for answer in smaller_answers(&machine.answers[which].2) {
             let after = machine.clone().with_answer(which, answer.clone()).words();
-            assert!(safer(&before, &after).is_none(), "{before:?} became {after:?} by\n{answer}");
+            assert!(
+                safer(&before, &after).is_none(),
+                "{before:?} became {after:?} by\n{answer}"
+            );
         }
     }
 }
 
 #[test]
 fn what_a_controller_passes_on_is_not_protected_by_it() {
-    let jbod = Machine { address: "0:0:5:0", ..Machine::storcli() };
+    let jbod = Machine {
+        address: "0:0:5:0",
+        ..Machine::storcli()
+    };
     assert_eq!(jbod.words(), ["?"; 5]);
     let facts = jbod.facts(&Request::default(), true);
-    assert_eq!(facts.value(&Subject::device("sda"), &controller::VOLUME).as_deref(), Some("none"));
+    assert_eq!(
+        facts
+            .value(&Subject::device("sda"), &controller::VOLUME)
+            .as_deref(),
+        Some("none")
+    );
     // In HBA mode disks have their own names, and none is listed as a volume.
-    let hba = Machine { model: "HP EG0300FBDBR", wwid: "naa.5000c50012345678", ..Machine::ssacli() };
+    let hba = Machine {
+        model: "HP EG0300FBDBR",
+        wwid: "naa.5000c50012345678",
+        ..Machine::ssacli()
+    };
     let hba = hba.but("/dev/sda", "/dev/sdb");
     assert_eq!(hba.words(), ["?"; 5]);
     let facts = hba.facts(&Request::default(), true);
-    assert_eq!(facts.value(&Subject::device("sda"), &controller::VOLUME).as_deref(), Some("none"));
+    assert_eq!(
+        facts
+            .value(&Subject::device("sda"), &controller::VOLUME)
+            .as_deref(),
+        Some("none")
+    );
 }
 
 #[test]
 fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
     let reading = |machine: &Machine, request: &Request, privileged| {
-        machine.facts(request, privileged).get(&Subject::device("sda"), &controller::BATTERY)
+        machine
+            .facts(request, privileged)
+            .get(&Subject::device("sda"), &controller::BATTERY)
     };
     let machine = Machine::storcli();
     let request = Request::default();
     let denied = reading(&machine, &request, false);
-    assert!(matches!(denied, Reading::Unknown { why: Why::Denied, remedy: Some(Remedy::RunAsRoot), .. }));
-    let install =
-        |machine: Machine| match reading(&Machine { answers: Vec::new(), ..machine }, &request, true) {
-            Reading::Unknown { remedy: Some(Remedy::Install(name)), .. } => name,
-            other => panic!("{other:?}"),
-        };
+    assert!(matches!(
+        denied,
+        Reading::Unknown {
+            why: Why::Denied,
+            remedy: Some(Remedy::RunAsRoot),
+            ..
+        }
+    ));
+    let install = |machine: Machine| match reading(
+        &Machine {
+            answers: Vec::new(),
+            ..machine
+        },
+        &request,
+        true,
+    ) {
+        Reading::Unknown {
+            remedy: Some(Remedy::Install(name)),
+            ..
+        } => name,
+        other => panic!("{other:?}"),
+    };
     assert_eq!(install(Machine::storcli()), "storcli");
-    assert_eq!(install(Machine { model: "DELL PERC H730 Mini", ..Machine::storcli() }), "perccli");
+    assert_eq!(
+        install(Machine {
+            model: "DELL PERC H730 Mini",
+            ..Machine::storcli()
+        }),
+        "perccli"
+    );
     assert_eq!(install(Machine::ssacli()), "ssacli");
     assert_eq!(install(Machine::arcconf()), "arcconf");
     assert_eq!(install(Machine::storcli2()), "storcli2");
-    assert_eq!(install(Machine { model: "DELL PERC H965i Front", ..Machine::storcli2() }), "perccli2");
-    let unknown = Machine { driver: "arcmsr", ..Machine::storcli() };
+    assert_eq!(
+        install(Machine {
+            model: "DELL PERC H965i Front",
+            ..Machine::storcli2()
+        }),
+        "perccli2"
+    );
+    let unknown = Machine {
+        driver: "arcmsr",
+        ..Machine::storcli()
+    };
     assert!(matches!(
         reading(&unknown, &request, true),
-        Reading::Unknown { remedy: Some(Remedy::Do(_)), .. }
+        Reading::Unknown {
+            remedy: Some(Remedy::Do(_)),
+            ..
+        }
     ));
-    let without = Request { without_programs: true, ..Request::default() };
-    assert!(matches!(reading(&machine, &without, true), Reading::Unknown { why: Why::NotCollected, .. }));
-    let disk = Machine { driver: "ahci", ..Machine::storcli() };
+    let without = Request {
+        without_programs: true,
+        ..Request::default()
+    };
+    assert!(matches!(
+        reading(&machine, &without, true),
+        Reading::Unknown {
+            why: Why::NotCollected,
+            ..
+        }
+    ));
+    let disk = Machine {
+        driver: "ahci",
+        ..Machine::storcli()
+    };
     assert_eq!(reading(&disk, &request, true), Reading::not_collected());
 }
 
 #[test]
 fn a_tool_that_knows_no_controller_leaves_the_next_one_to_be_asked() {
     let mut machine = Machine::megacli();
-    let none =
-        r#"{"Controllers":[{"Command Status":{"Status":"Failure","Description":"No Controller found"}}]}"#;
+    let none = r#"{"Controllers":[{"Command Status":{"Status":"Failure","Description":"No Controller found"}}]}"#;
     machine.answers.push((Tool::Storcli, ALL, none.to_owned()));
     assert_eq!(machine.words(), HEALTHY);
 }
@@ -285,13 +379,20 @@ fn masked_captures_tell_the_same_of_nobodys_hardware() {
         let recording = RecordingHost::new(&host);
         let mut facts = machine.bare_facts(true);
         (COLLECTOR.run)(&recording, &Request::default(), &mut facts);
-        told += identities.iter().filter(|id| recording.archive("", false).contains(*id)).count();
+        told += identities
+            .iter()
+            .filter(|id| recording.archive("", false).contains(*id))
+            .count();
         let masked = recording.archive("", true);
         for identity in identities {
             assert!(!masked.contains(identity), "{identity} in {masked}");
         }
         let mut replayed = machine.bare_facts(true);
-        (COLLECTOR.run)(&RecordedHost::parse(masked.as_bytes()).unwrap(), &Request::default(), &mut replayed);
+        (COLLECTOR.run)(
+            &RecordedHost::parse(masked.as_bytes()).unwrap(),
+            &Request::default(),
+            &mut replayed,
+        );
         assert_eq!(words(&replayed), words(&facts));
         assert_eq!(words(&replayed), HEALTHY);
     }
@@ -344,12 +445,13 @@ proptest! {
 /// An external storage system stands between controllers; its battery is not theirs.
 #[test]
 fn what_another_storage_system_has_is_not_the_controllers() {
-    let elsewhere =
-        "MSA1500 CS in MY STORAGE\n   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n";
+    let elsewhere = "MSA1500 CS in MY STORAGE\n   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n";
     let machine = Machine::ssacli();
     let with = |detail: String| machine.clone().with_answer(0, detail).words();
-    let without =
-        SSACLI_DETAIL.replace("   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n", "");
+    let without = SSACLI_DETAIL.replace(
+        "   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n",
+        "",
+    );
     assert_eq!(with(format!("{without}\n{elsewhere}"))[0], "?");
     assert_eq!(with(format!("{SSACLI_DETAIL}\n{elsewhere}")), HEALTHY);
     assert_eq!(with(format!("\n{elsewhere}{SSACLI_DETAIL}")), HEALTHY);
@@ -360,20 +462,27 @@ fn what_another_storage_system_has_is_not_the_controllers() {
 fn the_disks_of_other_volumes_say_nothing() {
     let [own, other] = ["0:0:0:0", "0:0:1:0"].map(Machine::arcconf_two);
     assert_eq!(own.words(), HEALTHY);
-    assert_eq!(other.words(), ["healthy", "write back", "write back", "write through", "on"]);
+    assert_eq!(
+        other.words(),
+        ["healthy", "write back", "write back", "write through", "on"]
+    );
     for answer in smaller_answers(ARCCONF_TWO) {
         let words = other.clone().with_answer(0, answer.clone()).words();
         assert!(words[4] != "off", "{answer}");
     }
 }
 
-/// Serial numbers that people masked, and places in every notation: each volume still has its own disks.
+/// Serial numbers that people masked, and places in every notation: each volume still has its own
+/// disks.
 #[test]
 fn disks_are_found_by_place_where_serial_numbers_are_masked() {
     let places = [
         ("Controller:1,Connector:0,Device:", "Connector 0, Device "),
         ("Connector:0, Device:", "Connector 0, Device "),
-        ("953869MB, SATA, HDD, Enclosure:0, Slot:", "Enclosure 0, Slot "),
+        (
+            "953869MB, SATA, HDD, Enclosure:0, Slot:",
+            "Enclosure 0, Slot ",
+        ),
         ("Connector:CN0, Backplane:0, Slot:", "Backplane 0, Slot "),
         ("953869MB, SATA, HDD, Channel:0, Device:", "somewhere "),
         ("0,", "somewhere "),
@@ -393,24 +502,33 @@ fn disks_are_found_by_place_where_serial_numbers_are_masked() {
                 )
             });
             for answer in [masked, only_disks] {
-                let caches = ["0:0:0:0", "0:0:1:0"]
-                    .map(|at| Machine::arcconf_two(at).with_answer(0, answer.clone()).words()[4].clone());
+                let caches = ["0:0:0:0", "0:0:1:0"].map(|at| {
+                    Machine::arcconf_two(at)
+                        .with_answer(0, answer.clone())
+                        .words()[4]
+                        .clone()
+                });
                 assert_eq!(caches, ["off", "on"], "{member} {mask}");
             }
         }
     }
 }
 
-/// A disk that is gone from the list makes no volume's caches better, with or without serial numbers.
+/// A disk that is gone from the list makes no volume's caches better, with or without serial
+/// numbers.
 #[test]
 fn a_lost_disk_makes_no_cache_better() {
     let (head, list) = ARCCONF_TWO.split_once("      Device #0\n").unwrap();
     let disks: Vec<&str> = list.split("      Device #").collect();
     for mask in [None, Some("xxxx")] {
         for left_out in 0..1_u32 << disks.len() {
-            let kept = disks.iter().enumerate().filter(|(at, _)| left_out >> at & 1 == 0);
-            let kept =
-                kept.map(|(at, disk)| format!("      Device #{}{disk}", if at == 0 { "0\n" } else { "" }));
+            let kept = disks
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| left_out >> at & 1 == 0);
+            let kept = kept.map(|(at, disk)| {
+                format!("      Device #{}{disk}", if at == 0 { "0\n" } else { "" })
+            });
             let mut answer = format!("{head}{}", kept.collect::<String>());
             for serial in mask.into_iter().flat_map(|mask| {
                 ["Z1P35CR0", "Z1P34951", "Z1P34AC2", "Z1P34JK3"].map(|serial| (serial, mask))
@@ -418,7 +536,10 @@ fn a_lost_disk_makes_no_cache_better() {
                 answer = answer.replace(serial.0, serial.1);
             }
             for (at, own) in [("0:0:0:0", 0b11), ("0:0:1:0", 0b1100)] {
-                let cache = Machine::arcconf_two(at).with_answer(0, answer.clone()).words()[4].clone();
+                let cache = Machine::arcconf_two(at)
+                    .with_answer(0, answer.clone())
+                    .words()[4]
+                    .clone();
                 let may_be_off = at == "0:0:0:0" && left_out & own == 0;
                 assert!(cache != "off" || may_be_off, "{at} {left_out:b} {mask:?}");
             }
@@ -430,13 +551,22 @@ fn a_lost_disk_makes_no_cache_better() {
 #[test]
 fn no_two_deviations_come_to_what_opens_the_interlock() {
     let opens = |machine: &Machine| machine.words() == HEALTHY;
-    let all: Vec<_> = changes().into_iter().map(|(machine, old, new, ..)| (machine, old, new)).collect();
-    let says = |machine: &Machine, old: &str| machine.answers.iter().any(|(.., answer)| answer.contains(old));
+    let all: Vec<_> = changes()
+        .into_iter()
+        .map(|(machine, old, new, ..)| (machine, old, new))
+        .collect();
+    let says = |machine: &Machine, old: &str| {
+        machine
+            .answers
+            .iter()
+            .any(|(.., answer)| answer.contains(old))
+    };
     let (mut alone, mut pairs) = (0, 0);
     for (at, (machine, old, new)) in all.iter().enumerate() {
         let first = machine.clone().but(old, new);
         alone += usize::from(opens(&first));
-        let same = |other: &Machine| other.answers == machine.answers && other.address == machine.address;
+        let same =
+            |other: &Machine| other.answers == machine.answers && other.address == machine.address;
         for (_, also, then) in all
             .iter()
             .skip(at + 1)
@@ -444,7 +574,10 @@ fn no_two_deviations_come_to_what_opens_the_interlock() {
         {
             let second = machine.clone();
             let fine = opens(&first) && says(&second, also) && opens(&second.but(also, then));
-            assert!(fine || !opens(&first.clone().but(also, then)), "{old:?} {new:?} {also:?} {then:?}");
+            assert!(
+                fine || !opens(&first.clone().but(also, then)),
+                "{old:?} {new:?} {also:?} {then:?}"
+            );
             pairs += 1;
         }
     }

@@ -1,10 +1,10 @@
-//! NVMe disks: `nvme id-ctrl` for the volatile write cache, `nvme get-feature -f 6` for whether it is on,
-//! `nvme smart-log` for warnings; `smartctl -H` for the warnings where nvme-cli is not installed. The log page of the
-//! capacitor is read in [`super::capacitor`].
+//! NVMe disks: `nvme id-ctrl` for the volatile write cache, `nvme get-feature -f 6` for whether it
+//! is on, `nvme smart-log` for warnings; `smartctl -H` for the warnings where nvme-cli is not
+//! installed. The log page of the capacitor is read in [`super::capacitor`].
 //!
-//! Output formats follow nvme-cli (nvme-print.c, `json_nvme_id_ctrl` and `json_smart_log`) and smartmontools
-//! (nvmeprint.cpp). Newer versions print the warnings as an object instead of a number. A warning bit that is missing
-//! from the output does not mean *no warning*.
+//! Output formats follow nvme-cli (nvme-print.c, `json_nvme_id_ctrl` and `json_smart_log`) and
+//! smartmontools (nvmeprint.cpp). Newer versions print the warnings as an object instead of a
+//! number. A warning bit that is missing from the output does not mean *no warning*.
 
 use serde_json::Value as Json;
 
@@ -36,12 +36,17 @@ pub fn ask(questions: &Questions) -> DriveFacts {
         Err(refusal) => unknown(refusal),
     };
     let is_on = match (has_cache.value(), &identity) {
-        (Some(false), _) => Reading::unknown(Why::Absent, "it has no volatile cache that could be on or off"),
+        (Some(false), _) => Reading::unknown(
+            Why::Absent,
+            "it has no volatile cache that could be on or off",
+        ),
         (_, Err(refusal)) => unknown(refusal),
-        (_, Ok(_)) => match questions.ask(Tool::Nvme, &["get-feature", "-f", "6", "-H"], &mut drive) {
-            Ok(answer) => answer.reading(switched(&answer.text), "whether the cache is on"),
-            Err(refusal) => unknown(&refusal),
-        },
+        (_, Ok(_)) => {
+            match questions.ask(Tool::Nvme, &["get-feature", "-f", "6", "-H"], &mut drive) {
+                Ok(answer) => answer.reading(switched(&answer.text), "whether the cache is on"),
+                Err(refusal) => unknown(&refusal),
+            }
+        }
     };
     let warnings = match questions.ask(Tool::Nvme, &["smart-log", "-o", "json"], &mut drive) {
         Ok(answer) => answer.required(warnings(&answer.json()), "`critical_warning`"),
@@ -70,13 +75,20 @@ pub fn volatile(identity: &Json) -> Option<bool> {
     Some(identity.get("vwc")?.as_u64()? & 1 == 1)
 }
 
-/// `Volatile Write Cache Enable (WCE): Enabled`, below the feature's number and value, which has to agree.
+/// `Volatile Write Cache Enable (WCE): Enabled`, below the feature's number and value, which has to
+/// agree.
 pub fn switched(answer: &[u8]) -> Option<DriveCache> {
     let text = String::from_utf8_lossy(answer);
     let mut lines = text.lines().map(str::trim);
-    let words = lines.clone().find_map(|line| line.split_once("(WCE):"))?.1.trim();
+    let words = lines
+        .clone()
+        .find_map(|line| line.split_once("(WCE):"))?
+        .1
+        .trim();
     // Printed as `%#x`, so zero has no 0x before it.
-    let value = lines.find_map(|line| line.strip_prefix("get-feature:0x06")?.rsplit_once("value:"))?.1;
+    let value = lines
+        .find_map(|line| line.strip_prefix("get-feature:0x06")?.rsplit_once("value:"))?
+        .1;
     let value = u32::from_str_radix(value.strip_prefix("0x").unwrap_or(value), 16).ok()?;
     match (words, value & 1) {
         ("Enabled", 1) => Some(DriveCache::On),
@@ -100,12 +112,21 @@ pub fn warnings(log: &Json) -> Option<Vec<String>> {
 
 /// The number that smartctl gives for the same.
 fn by_smartctl(answer: &ToolOutput) -> Reading<Vec<String>> {
-    let bits = answer.json().pointer("/smart_status/nvme/value").and_then(Json::as_u64);
+    let bits = answer
+        .json()
+        .pointer("/smart_status/nvme/value")
+        .and_then(Json::as_u64);
     answer.required(bits.map(of_bits), "`smart_status/nvme`")
 }
 
 fn of_bits(bits: u64) -> Vec<String> {
-    let known = WARNINGS.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1);
+    let known = WARNINGS
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| bits >> i & 1 == 1);
     let unknown = (bits >> WARNINGS.len() > 0).then(|| format!("bits {bits:#04x}"));
-    known.map(|(_, (warning, _))| warning.to_string()).chain(unknown).collect()
+    known
+        .map(|(_, (warning, _))| warning.to_string())
+        .chain(unknown)
+        .collect()
 }

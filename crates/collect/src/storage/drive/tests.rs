@@ -1,7 +1,8 @@
 //! Disks of every kind, from the tools' answers to the facts.
 //!
-//! The answers follow nvme-cli 2.3, smartmontools 7.3, hdparm and sdparm on qemu's disks. Where qemu has no such disk
-//! they follow the sources (nvme-print.c, ataprint.cpp, scsiprint.cpp, nvmeprint.cpp).
+//! The answers follow nvme-cli 2.3, smartmontools 7.3, hdparm and sdparm on qemu's disks. Where
+//! qemu has no such disk they follow the sources (nvme-print.c, ataprint.cpp, scsiprint.cpp,
+//! nvmeprint.cpp).
 
 use std::fmt::Write as _;
 
@@ -22,20 +23,43 @@ const SMART_TEXT: &str = "-q noserial -n standby -g wcache";
 const HEALTH: &str = "-q noserial -n standby -j -H";
 
 fn run_of(tool: Tool, words: &str, node: &str) -> Question {
-    Question::Run(tool, words.split(' ').chain([node]).map(str::to_owned).collect())
+    Question::Run(
+        tool,
+        words.split(' ').chain([node]).map(str::to_owned).collect(),
+    )
 }
 
 fn disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
     let disk = Subject::device(name);
-    facts.know(&disk, &device::KIND, device::DeviceKind::Disk, Source::Assumed);
-    facts.know(&disk, &device::PATH, format!("/dev/{name}"), Source::Assumed);
-    facts.know(&disk, &device::TRANSPORT, device::Transport::from_word(transport).unwrap(), Source::Assumed);
+    facts.know(
+        &disk,
+        &device::KIND,
+        device::DeviceKind::Disk,
+        Source::Assumed,
+    );
+    facts.know(
+        &disk,
+        &device::PATH,
+        format!("/dev/{name}"),
+        Source::Assumed,
+    );
+    facts.know(
+        &disk,
+        &device::TRANSPORT,
+        device::Transport::from_word(transport).unwrap(),
+        Source::Assumed,
+    );
     disk
 }
 
 fn mounted(facts: &mut FactSet, point: &str, disk: &Subject) {
     let mount = Subject::mount(point);
-    facts.know(&mount, &mount::CLASS, mount::MountClass::Block, Source::Assumed);
+    facts.know(
+        &mount,
+        &mount::CLASS,
+        mount::MountClass::Block,
+        Source::Assumed,
+    );
     facts.know(&mount, &mount::IN_SIGHT, true, Source::Assumed);
     facts.know(&mount, &mount::POINT, point.to_owned(), Source::Assumed);
     facts.stand(&mount, disk);
@@ -43,13 +67,22 @@ fn mounted(facts: &mut FactSet, point: &str, disk: &Subject) {
 
 fn machine(privileged: bool) -> FactSet {
     let mut facts = FactSet::default();
-    facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Assumed);
+    facts.know(
+        &Subject::host(),
+        &machine::PRIVILEGED,
+        privileged,
+        Source::Assumed,
+    );
     facts
 }
 
 fn collect(host: &Fake, transport: &str) -> FactSet {
     let mut facts = machine(true);
-    let name = if transport == "nvme" { "nvme0n1" } else { "sda" };
+    let name = if transport == "nvme" {
+        "nvme0n1"
+    } else {
+        "sda"
+    };
     let disk = disk(&mut facts, name, transport);
     mounted(&mut facts, "/", &disk);
     (COLLECTOR.run)(host, &Request::default(), &mut facts);
@@ -78,23 +111,39 @@ fn nvme_disks_tell_their_cache_and_their_warnings() {
     let disk = Subject::device("nvme0n1");
     let facts = collect(&nvme(7, ON, &json!(0)), "nvme");
     assert_eq!(facts.value(&disk, &device::NVME_VOLATILE), Some(true));
-    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::On));
+    assert_eq!(
+        facts.value(&disk, &device::DRIVE_CACHE),
+        Some(DriveCache::On)
+    );
     assert_eq!(facts.value(&disk, &device::NVME_WARNINGS), Some(Vec::new()));
     assert_eq!(facts.value(&disk, &device::NVME_AWUPF), Some(7));
     let facts = collect(&nvme(1, OFF, &json!(0x18)), "nvme");
-    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off));
-    assert_eq!(facts.value(&disk, &device::NVME_WARNINGS).unwrap(), ["read-only", "memory backup failed"]);
+    assert_eq!(
+        facts.value(&disk, &device::DRIVE_CACHE),
+        Some(DriveCache::Off)
+    );
+    assert_eq!(
+        facts.value(&disk, &device::NVME_WARNINGS).unwrap(),
+        ["read-only", "memory backup failed"]
+    );
     // Bits 2 and 1 of VWC are about something else; without a cache nobody asks whether it is on.
-    let host = nvme(6, ON, &json!({ "value": 1, "available_spare": 1, "vmbu_failed": 0 }));
+    let host = nvme(
+        6,
+        ON,
+        &json!({ "value": 1, "available_spare": 1, "vmbu_failed": 0 }),
+    );
     let facts = collect(&host, "nvme");
     assert_eq!(facts.value(&disk, &device::NVME_VOLATILE), Some(false));
     assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), None);
-    assert_eq!(facts.value(&disk, &device::NVME_WARNINGS).unwrap(), ["spare low"]);
+    assert_eq!(
+        facts.value(&disk, &device::NVME_WARNINGS).unwrap(),
+        ["spare low"]
+    );
     assert_eq!(host.asked().len(), 3);
 }
 
-/// Log page C0h as `nvme get-log` dumps it, made from the published layout: GUID, version, Capacitor Health, PLP Start
-/// Count and Incomplete Shutdowns.
+/// Log page C0h as `nvme get-log` dumps it, made from the published layout: GUID, version,
+/// Capacitor Health, PLP Start Count and Incomplete Shutdowns.
 fn capacitor_page(guid: &[u8], version: u16, health: u16) -> String {
     let mut page = vec![0; 512];
     let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
@@ -108,8 +157,16 @@ fn capacitor_page(guid: &[u8], version: u16, health: u16) -> String {
     );
     for (at, line) in (0..).step_by(16).zip(page.chunks(16)) {
         let bytes: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
-        let shown: String =
-            line.iter().map(|b| if b.is_ascii_graphic() { char::from(*b) } else { '.' }).collect();
+        let shown: String = line
+            .iter()
+            .map(|b| {
+                if b.is_ascii_graphic() {
+                    char::from(*b)
+                } else {
+                    '.'
+                }
+            })
+            .collect();
         writeln!(dump, "{at:04x}: {} \"{shown}\"", bytes.join(" ")).unwrap();
     }
     dump
@@ -139,12 +196,28 @@ fn a_capacitor_counts_only_on_a_page_of_the_published_kind() {
             capacitor_page(&guid, version, health),
         );
         let facts = collect(&host, "nvme");
-        assert_eq!(facts.value(&disk, &device::NVME_CAPACITOR), Some(expect), "{version} {health}");
-        assert_eq!(facts.value(&disk, &device::NVME_CAPACITOR_PERCENT), percent, "{version} {health}");
+        assert_eq!(
+            facts.value(&disk, &device::NVME_CAPACITOR),
+            Some(expect),
+            "{version} {health}"
+        );
+        assert_eq!(
+            facts.value(&disk, &device::NVME_CAPACITOR_PERCENT),
+            percent,
+            "{version} {health}"
+        );
         let counted = (expect != Unreadable).then_some(17);
-        assert_eq!(facts.value(&disk, &device::NVME_PLP_STARTS), counted, "{version} {health}");
+        assert_eq!(
+            facts.value(&disk, &device::NVME_PLP_STARTS),
+            counted,
+            "{version} {health}"
+        );
         let incomplete = (expect != Unreadable).then_some(1);
-        assert_eq!(facts.value(&disk, &device::NVME_INCOMPLETE_SHUTDOWNS), incomplete, "{version} {health}");
+        assert_eq!(
+            facts.value(&disk, &device::NVME_INCOMPLETE_SHUTDOWNS),
+            incomplete,
+            "{version} {health}"
+        );
     }
 }
 
@@ -154,23 +227,44 @@ fn half_a_page_says_nothing_of_a_capacitor() {
     assert!(capacitor::dumped(whole.as_bytes()).is_some());
     let lines = || whole.lines().enumerate();
     for lost in 2..34 {
-        let rest: Vec<&str> = lines().filter(|(at, _)| *at != lost).map(|(_, line)| line).collect();
-        assert_eq!(capacitor::dumped(rest.join("\n").as_bytes()), None, "line {lost}");
+        let rest: Vec<&str> = lines()
+            .filter(|(at, _)| *at != lost)
+            .map(|(_, line)| line)
+            .collect();
+        assert_eq!(
+            capacitor::dumped(rest.join("\n").as_bytes()),
+            None,
+            "line {lost}"
+        );
     }
-    assert_eq!(capacitor::dumped(whole.replace("0010: 00", "0010: 0x").as_bytes()), None);
-    assert_eq!(capacitor::dumped(whole.replace("01f0: c5 ", "01f0: ").as_bytes()), None);
+    assert_eq!(
+        capacitor::dumped(whole.replace("0010: 00", "0010: 0x").as_bytes()),
+        None
+    );
+    assert_eq!(
+        capacitor::dumped(whole.replace("01f0: c5 ", "01f0: ").as_bytes()),
+        None
+    );
     let disk = Subject::device("nvme0n1");
     let facts = collect(&nvme(0, "", &json!(0)), "nvme");
-    assert_eq!(facts.value(&disk, &device::NVME_CAPACITOR), None, "a drive without that page");
+    assert_eq!(
+        facts.value(&disk, &device::NVME_CAPACITOR),
+        None,
+        "a drive without that page"
+    );
 }
 
 #[test]
 fn smartctl_knows_the_warnings_too() {
-    let answer = json!({ "smart_status": { "passed": false, "nvme": { "value": 0x50 } } }).to_string();
+    let answer =
+        json!({ "smart_status": { "passed": false, "nvme": { "value": 0x50 } } }).to_string();
     let host = Fake::default().answer(run_of(Tool::Smartctl, HEALTH, "/dev/nvme0n1"), answer);
     let facts = collect(&host, "nvme");
     let disk = Subject::device("nvme0n1");
-    assert_eq!(facts.value(&disk, &device::NVME_WARNINGS).unwrap(), ["memory backup failed", "bits 0x50"]);
+    assert_eq!(
+        facts.value(&disk, &device::NVME_WARNINGS).unwrap(),
+        ["memory backup failed", "bits 0x50"]
+    );
     let volatile = facts.get(&disk, &device::NVME_VOLATILE);
     assert!(
         matches!(&volatile, Reading::Unknown { remedy: Some(Remedy::Install(name)), .. } if name == "nvme-cli"),
@@ -180,17 +274,33 @@ fn smartctl_knows_the_warnings_too() {
 
 #[test]
 fn half_an_answer_is_no_answer() {
-    for warning in [json!("0"), json!({ "vmbu_failed": 0 }), json!(null), json!(-1)] {
-        assert_eq!(nvme::warnings(&json!({ "critical_warning": warning })), None);
+    for warning in [
+        json!("0"),
+        json!({ "vmbu_failed": 0 }),
+        json!(null),
+        json!(-1),
+    ] {
+        assert_eq!(
+            nvme::warnings(&json!({ "critical_warning": warning })),
+            None
+        );
     }
     // Number and bits that differ: whatever either warns of.
     let both = json!({ "critical_warning": { "value": 0, "vmbu_failed": 1 } });
     assert_eq!(nvme::warnings(&both).unwrap(), ["memory backup failed"]);
     assert_eq!(nvme::volatile(&json!({ "vwc": "0" })), None);
-    assert_eq!(nvme::switched(ON.replace("Enabled", "Disabled").as_bytes()), None);
+    assert_eq!(
+        nvme::switched(ON.replace("Enabled", "Disabled").as_bytes()),
+        None
+    );
     for text in [ON, OFF] {
         for i in 0..2 {
-            let rest: Vec<&str> = text.lines().enumerate().filter(|(n, _)| *n != i).map(|(_, l)| l).collect();
+            let rest: Vec<&str> = text
+                .lines()
+                .enumerate()
+                .filter(|(n, _)| *n != i)
+                .map(|(_, l)| l)
+                .collect();
             assert_eq!(nvme::switched(rest.join("\n").as_bytes()), None);
         }
     }
@@ -201,23 +311,35 @@ fn sata_disks_tell_cache_speed_and_zones() {
     let disk = Subject::device("sda");
     let of = |answer: serde_json::Value| {
         collect(
-            &Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer.to_string()),
+            &Fake::default().answer(
+                run_of(Tool::Smartctl, SMART, "/dev/sda"),
+                answer.to_string(),
+            ),
             "sata",
         )
     };
     let facts = of(json!({ "rotation_rate": 7200, "write_cache": { "enabled": true } }));
-    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::On));
+    assert_eq!(
+        facts.value(&disk, &device::DRIVE_CACHE),
+        Some(DriveCache::On)
+    );
     assert_eq!(facts.value(&disk, &device::RPM), Some(7200));
     assert_eq!(facts.value(&disk, &device::SHINGLED), None);
     let facts = of(json!({ "rotation_rate": 0, "write_cache": { "enabled": false } }));
-    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off));
+    assert_eq!(
+        facts.value(&disk, &device::DRIVE_CACHE),
+        Some(DriveCache::Off)
+    );
     assert_eq!(facts.value(&disk, &device::RPM), None);
     for zones in [
         json!({ "model_family": "Western Digital Red (SMR)" }),
         json!({ "zoned_device": { "capabilities": "device_managed" } }),
         json!({ "scsi_Device managed zoned block capable": true }),
     ] {
-        assert_eq!(of(zones).value(&disk, &device::SHINGLED), Some(device::Shingled::DriveManaged));
+        assert_eq!(
+            of(zones).value(&disk, &device::SHINGLED),
+            Some(device::Shingled::DriveManaged)
+        );
     }
     for none in [
         json!({ "model_family": "Western Digital Red" }),
@@ -232,23 +354,41 @@ fn a_partition_has_the_zones_of_its_disk() {
     let mut facts = machine(true);
     let disk = disk(&mut facts, "sda", "sata");
     let part = Subject::device("sda1");
-    facts.know(&part, &device::KIND, device::DeviceKind::Partition, Source::Assumed);
+    facts.know(
+        &part,
+        &device::KIND,
+        device::DeviceKind::Partition,
+        Source::Assumed,
+    );
     facts.stand(&part, &disk);
     mounted(&mut facts, "/", &part);
     let answer = json!({ "model_family": "Toshiba P300 (SMR)" }).to_string();
     let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer);
     (COLLECTOR.run)(&host, &Request::default(), &mut facts);
-    assert_eq!(facts.value(&part, &device::SHINGLED), Some(device::Shingled::DriveManaged));
+    assert_eq!(
+        facts.value(&part, &device::SHINGLED),
+        Some(device::Shingled::DriveManaged)
+    );
 }
 
 #[test]
 fn a_disk_that_sleeps_is_left_alone() {
-    let message = json!([{ "string": "Device is in STANDBY mode, exit(2)", "severity": "information" }]);
+    let message =
+        json!([{ "string": "Device is in STANDBY mode, exit(2)", "severity": "information" }]);
     let answer = json!({ "smartctl": { "messages": message, "exit_status": 2 } }).to_string();
     let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer);
     let facts = collect(&host, "sata");
     let reading = facts.get(&Subject::device("sda"), &device::DRIVE_CACHE);
-    assert!(matches!(reading, Reading::Unknown { why: Why::NotCollected, .. }), "{reading:?}");
+    assert!(
+        matches!(
+            reading,
+            Reading::Unknown {
+                why: Why::NotCollected,
+                ..
+            }
+        ),
+        "{reading:?}"
+    );
     assert_eq!(host.asked().len(), 1, "no other tool wakes it either");
 }
 
@@ -256,24 +396,39 @@ fn a_disk_that_sleeps_is_left_alone() {
 fn other_tools_know_the_flag_where_smartctl_does_not() {
     let disk = Subject::device("sda");
     let sas = Fake::default()
-        .answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), json!({ "rotation_rate": 10_520 }).to_string())
+        .answer(
+            run_of(Tool::Smartctl, SMART, "/dev/sda"),
+            json!({ "rotation_rate": 10_520 }).to_string(),
+        )
         .answer(
             run_of(Tool::Smartctl, SMART_TEXT, "/dev/sda"),
             "smartctl 7.3\n\nWriteback Cache is:   Disabled\n\n",
         );
     let facts = collect(&sas, "sas");
-    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off));
+    assert_eq!(
+        facts.value(&disk, &device::DRIVE_CACHE),
+        Some(DriveCache::Off)
+    );
     assert_eq!(facts.value(&disk, &device::RPM), Some(10_520));
-    let hdparm = Fake::default()
-        .answer(run_of(Tool::Hdparm, "-W", "/dev/sda"), "\n/dev/sda:\n write-caching =  1 (on)\n");
-    assert_eq!(collect(&hdparm, "sata").value(&disk, &device::DRIVE_CACHE), Some(DriveCache::On));
+    let hdparm = Fake::default().answer(
+        run_of(Tool::Hdparm, "-W", "/dev/sda"),
+        "\n/dev/sda:\n write-caching =  1 (on)\n",
+    );
+    assert_eq!(
+        collect(&hdparm, "sata").value(&disk, &device::DRIVE_CACHE),
+        Some(DriveCache::On)
+    );
     let sdparm = Fake::default().answer(
         run_of(Tool::Sdparm, "--get=WCE", "/dev/sda"),
         "    /dev/sda: QEMU      QEMU HARDDISK     2.5+\nWCE           0  [cha: n, def:  0]\n",
     );
     for transport in ["virtio-scsi", "usb", "vmware", "hyperv", "scsi"] {
         let facts = collect(&sdparm, transport);
-        assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off), "{transport}");
+        assert_eq!(
+            facts.value(&disk, &device::DRIVE_CACHE),
+            Some(DriveCache::Off),
+            "{transport}"
+        );
     }
 }
 
@@ -295,7 +450,9 @@ fn flags_in_unknown_words_are_no_flags() {
 
 #[test]
 fn volumes_and_disks_elsewhere_are_not_asked() {
-    for transport in ["megaraid", "raid", "network", "virtio", "xen", "mmc", "pmem"] {
+    for transport in [
+        "megaraid", "raid", "network", "virtio", "xen", "mmc", "pmem",
+    ] {
         let host = Fake::default();
         collect(&host, transport);
         assert!(host.asked().is_empty(), "{transport}");
@@ -308,7 +465,12 @@ fn disks_that_a_controller_passes_on_are_asked() {
     for (volume, asked) in [("none", true), ("VD 0", false)] {
         let mut facts = machine(true);
         let disk = disk(&mut facts, "sda", "megaraid");
-        facts.know(&disk, &controller::VOLUME, volume.to_owned(), Source::Assumed);
+        facts.know(
+            &disk,
+            &controller::VOLUME,
+            volume.to_owned(),
+            Source::Assumed,
+        );
         mounted(&mut facts, "/", &disk);
         let host = Fake::default();
         (COLLECTOR.run)(&host, &Request::default(), &mut facts);
@@ -325,7 +487,14 @@ fn only_root_asks_and_only_where_programs_may_run() {
         let disk = disk(&mut facts, "sda", "sata");
         mounted(&mut facts, "/", &disk);
         let host = Fake::default();
-        (COLLECTOR.run)(&host, &Request { without_programs, ..Request::default() }, &mut facts);
+        (COLLECTOR.run)(
+            &host,
+            &Request {
+                without_programs,
+                ..Request::default()
+            },
+            &mut facts,
+        );
         assert!(
             matches!(facts.get(&disk, &device::DRIVE_CACHE), Reading::Unknown { why, .. } if why == expect)
         );
@@ -337,18 +506,33 @@ fn only_root_asks_and_only_where_programs_may_run() {
 #[test]
 fn whatever_an_answer_tells_is_said_to_want_root() {
     let told = |host: Fake, transport| {
-        let (facts, disk) = (collect(&host, transport), if transport == "nvme" { "nvme0n1" } else { "sda" });
+        let (facts, disk) = (
+            collect(&host, transport),
+            if transport == "nvme" {
+                "nvme0n1"
+            } else {
+                "sda"
+            },
+        );
         let disk = Subject::device(disk);
         let given = ["device.kind", "device.path", "device.transport"];
         let told = |name: &&str| facts.named(&disk, name).is_known() && !given.contains(name);
-        catalog::all().map(|info| info.name).filter(told).collect::<Vec<_>>()
+        catalog::all()
+            .map(|info| info.name)
+            .filter(told)
+            .collect::<Vec<_>>()
     };
     let all = json!({ "rotation_rate": 7200, "write_cache": { "enabled": true }, "model_family": "X (SMR)" });
     let smart = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), all.to_string());
-    let flag = Fake::default().answer(run_of(Tool::Sdparm, "--get=WCE", "/dev/sda"), "WCE           0");
-    for (host, transport, count) in
-        [(nvme(1, ON, &json!(0)), "nvme", 4), (smart, "sata", 3), (flag, "usb", 1)]
-    {
+    let flag = Fake::default().answer(
+        run_of(Tool::Sdparm, "--get=WCE", "/dev/sda"),
+        "WCE           0",
+    );
+    for (host, transport, count) in [
+        (nvme(1, ON, &json!(0)), "nvme", 4),
+        (smart, "sata", 3),
+        (flag, "usb", 1),
+    ] {
         let told = told(host, transport);
         assert_eq!(told.len(), count, "{told:?}");
         let mut facts = machine(false);
@@ -357,8 +541,14 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
         (COLLECTOR.run)(&Fake::default(), &Request::default(), &mut facts);
         for name in told {
             let reading = facts.named(&disk, name);
-            let wants_root =
-                matches!(reading, Reading::Unknown { why: Why::Denied, remedy: Some(Remedy::RunAsRoot), .. });
+            let wants_root = matches!(
+                reading,
+                Reading::Unknown {
+                    why: Why::Denied,
+                    remedy: Some(Remedy::RunAsRoot),
+                    ..
+                }
+            );
             assert!(wants_root, "{name}: {reading:?}");
         }
     }
@@ -369,7 +559,10 @@ struct Failing(Fake, &'static str);
 
 impl Host for Failing {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
-        assert!(!format!("{question:?}").contains(self.1), "a mistake of ours");
+        assert!(
+            !format!("{question:?}").contains(self.1),
+            "a mistake of ours"
+        );
         self.0.ask(question)
     }
 }
@@ -385,9 +578,24 @@ fn a_mistake_of_ours_costs_one_disk_and_is_said() {
     let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sdb"), answer);
     (COLLECTOR.run)(&Failing(host, "/dev/sda"), &Request::default(), &mut facts);
     let [failed, read] = disks.map(|disk| facts.get(&disk, &device::DRIVE_CACHE));
-    assert!(matches!(failed, Reading::Unknown { why: Why::Malformed, .. }), "{failed:?}");
+    assert!(
+        matches!(
+            failed,
+            Reading::Unknown {
+                why: Why::Malformed,
+                ..
+            }
+        ),
+        "{failed:?}"
+    );
     assert_eq!(read.value(), Some(&DriveCache::On));
-    assert_eq!(facts.warnings(), [StorageNote::DiskUnread { disk: Subject::device("sda") }.into()]);
+    assert_eq!(
+        facts.warnings(),
+        [StorageNote::DiskUnread {
+            disk: Subject::device("sda")
+        }
+        .into()]
+    );
 }
 
 /// Nobody is needed for what the kernel has shown.
@@ -395,13 +603,22 @@ fn a_mistake_of_ours_costs_one_disk_and_is_said() {
 fn zones_that_are_known_stay_known_where_nobody_is_asked() {
     let mut facts = machine(false);
     let disk = disk(&mut facts, "sda", "sata");
-    facts.know(&disk, &device::SHINGLED, device::Shingled::Suspected, Source::Assumed);
+    facts.know(
+        &disk,
+        &device::SHINGLED,
+        device::Shingled::Suspected,
+        Source::Assumed,
+    );
     mounted(&mut facts, "/", &disk);
     (COLLECTOR.run)(&Fake::default(), &Request::default(), &mut facts);
-    assert_eq!(facts.value(&disk, &device::SHINGLED), Some(device::Shingled::Suspected));
+    assert_eq!(
+        facts.value(&disk, &device::SHINGLED),
+        Some(device::Shingled::Suspected)
+    );
 }
 
-/// Idle disks are not asked, however many there are; of those in use a bounded number is, the asked-for one first.
+/// Idle disks are not asked, however many there are; of those in use a bounded number is, the
+/// asked-for one first.
 #[test]
 fn few_disks_are_asked() {
     let mut facts = machine(true);
@@ -414,13 +631,16 @@ fn few_disks_are_asked() {
     let idle = disk(&mut facts, "sdz", "sata");
     facts.know(&idle, &device::CONTENT, Content::Free, Source::Assumed);
     let host = Fake::default();
-    let request = Request { target: Some("/m498/data".into()), ..Request::default() };
+    let request = Request {
+        target: Some("/m498/data".into()),
+        ..Request::default()
+    };
     (COLLECTOR.run)(&host, &request, &mut facts);
     let asked = |name: &str| {
         let node = format!("/dev/{name}");
-        host.asked()
-            .iter()
-            .any(|question| matches!(question, Question::Run(_, words) if words.last() == Some(&node)))
+        host.asked().iter().any(
+            |question| matches!(question, Question::Run(_, words) if words.last() == Some(&node)),
+        )
     };
     assert!(asked("sd498") && asked("sd000") && !asked("sd001") && !asked("sdz"));
     let disks = (0..500).filter(|n| asked(&format!("sd{n:03}"))).count();
@@ -435,11 +655,17 @@ fn what_does_not_end_is_not_waited_for_again_and_again() {
     for n in 0..MOST {
         let disk = disk(&mut facts, &format!("sd{n:03}"), "sata");
         mounted(&mut facts, &format!("/m{n:03}"), &disk);
-        host = host.refuse(run_of(Tool::Smartctl, SMART, &format!("/dev/sd{n:03}")), MissKind::TimedOut);
+        host = host.refuse(
+            run_of(Tool::Smartctl, SMART, &format!("/dev/sd{n:03}")),
+            MissKind::TimedOut,
+        );
     }
     (COLLECTOR.run)(&host, &Request::default(), &mut facts);
-    let late =
-        host.asked().iter().filter(|question| matches!(question, Question::Run(Tool::Smartctl, _))).count();
+    let late = host
+        .asked()
+        .iter()
+        .filter(|question| matches!(question, Question::Run(Tool::Smartctl, _)))
+        .count();
     assert_eq!(late, AT_A_TIME);
 }
 

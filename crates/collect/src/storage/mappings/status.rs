@@ -1,7 +1,9 @@
-//! The status of device-mapper's targets: what each says of its state, by the kernel's document or, where that leaves
-//! words out, its source (Documentation/admin-guide/device-mapper/*.rst; drivers/md/dm-*.c, `*_status`).
+//! The status of device-mapper's targets: what each says of its state, by the kernel's document or,
+//! where that leaves words out, its source (Documentation/admin-guide/device-mapper/*.rst;
+//! drivers/md/dm-*.c, `*_status`).
 //!
-//! A line is an answer when it has all its fields and each is a word that is known; anything else is an unknown state.
+//! A line is an answer when it has all its fields and each is a word that is known; anything else
+//! is an unknown state.
 
 use crate::facts::Choice;
 use crate::facts::catalog::device::{ArrayLevel, MappingState, SyncAction};
@@ -22,7 +24,13 @@ pub struct TargetStatus {
 
 impl From<MappingState> for TargetStatus {
     fn from(state: MappingState) -> Self {
-        Self { state, failed: Vec::new(), lagging: Vec::new(), dirty: None, shares: None }
+        Self {
+            state,
+            failed: Vec::new(),
+            lagging: Vec::new(),
+            dirty: None,
+            shares: None,
+        }
     }
 }
 
@@ -77,7 +85,11 @@ fn percent([used, all]: [u64; 2]) -> f64 {
 }
 
 fn full_or_fine(shares: &[[u64; 2]]) -> MappingState {
-    if shares.iter().any(|[used, all]| used == all) { MappingState::Full } else { MappingState::Fine }
+    if shares.iter().any(|[used, all]| used == all) {
+        MappingState::Full
+    } else {
+        MappingState::Fine
+    }
 }
 
 /// The words behind a number of words.
@@ -104,7 +116,8 @@ fn check(word: &str) -> Option<MappingState> {
     }
 }
 
-/// thin-provisioning.rst. Captures of walwise 0.1 hold only the two shares, which a pool that has failed does not print.
+/// thin-provisioning.rst. Captures of walwise 0.1 hold only the two shares, which a pool that has
+/// failed does not print.
 fn thin_pool(words: &[&str]) -> Option<TargetStatus> {
     let (metadata, data, state) = match words {
         [metadata, data] => (share(metadata)?, share(data)?, MappingState::Fine),
@@ -125,17 +138,26 @@ fn thin_pool(words: &[&str]) -> Option<TargetStatus> {
                 "out_of_data_space" => Some(MappingState::Full),
                 word => mode(word),
             };
-            (share(metadata)?, share(data)?, mode?.max(check(check_word)?))
+            (
+                share(metadata)?,
+                share(data)?,
+                mode?.max(check(check_word)?),
+            )
         }
         _ => return None,
     };
     let state = state.max(full_or_fine(&[metadata, data]));
-    Some(TargetStatus { shares: Some([percent(metadata), percent(data)]), ..state.into() })
+    Some(TargetStatus {
+        shares: Some([percent(metadata), percent(data)]),
+        ..state.into()
+    })
 }
 
 /// thin-provisioning.rst: sectors that are mapped, and the highest of them.
 fn thin(words: &[&str]) -> Option<TargetStatus> {
-    let [mapped, highest] = words else { return None };
+    let [mapped, highest] = words else {
+        return None;
+    };
     number(mapped)?;
     (*highest == "-" || number(highest).is_some()).then_some(MappingState::Fine.into())
 }
@@ -154,10 +176,12 @@ fn snapshot(words: &[&str]) -> Option<TargetStatus> {
     Some(state.into())
 }
 
-/// dm-raid.rst. The place of its data and its journal are missing in old kernels; a line that ends before the journal of a
-/// level that can have one may have been cut.
+/// dm-raid.rst. The place of its data and its journal are missing in old kernels; a line that ends
+/// before the journal of a level that can have one may have been cut.
 fn raid(words: &[&str]) -> Option<TargetStatus> {
-    let [kind, count, health, synced, action, mismatches, more @ ..] = words else { return None };
+    let [kind, count, health, synced, action, mismatches, more @ ..] = words else {
+        return None;
+    };
     let level = ArrayLevel::from_word(kind.split('_').next()?)?;
     let action = SyncAction::from_word(action)?;
     let count = number(count)?;
@@ -184,9 +208,17 @@ fn raid(words: &[&str]) -> Option<TargetStatus> {
         }
     }
     (health.len() as u64 == count && count > 0).then_some(())?;
-    let bearable = if level.may_lack_more() { count - 1 } else { level.spares(count).unwrap_or(0) };
+    let bearable = if level.may_lack_more() {
+        count - 1
+    } else {
+        level.spares(count).unwrap_or(0)
+    };
     // While it resyncs, all that work show as behind.
-    let behind = if action.is_resync() || lagging.len() as u64 == count { 0 } else { lagging.len() as u64 };
+    let behind = if action.is_resync() || lagging.len() as u64 == count {
+        0
+    } else {
+        lagging.len() as u64
+    };
     let gone = failed.len() as u64;
     let state = if gone + behind > bearable && gone + behind > 0 {
         MappingState::Failed
@@ -204,13 +236,20 @@ fn raid(words: &[&str]) -> Option<TargetStatus> {
         MappingState::Rebuilding
     };
     failed.extend(journal_failed.then(|| "journal".to_owned()));
-    Some(TargetStatus { failed, lagging, ..state.into() })
+    Some(TargetStatus {
+        failed,
+        lagging,
+        ..state.into()
+    })
 }
 
-/// `mirror_status` in drivers/md/dm-raid1.c: devices, how much is in sync, a letter for each, and the log.
+/// `mirror_status` in drivers/md/dm-raid1.c: devices, how much is in sync, a letter for each, and
+/// the log.
 fn mirror(words: &[&str]) -> Option<TargetStatus> {
     let (legs, rest) = counted(words)?;
-    let [synced, "1", health, log @ ..] = rest else { return None };
+    let [synced, "1", health, log @ ..] = rest else {
+        return None;
+    };
     let [synced, all] = share(synced)?;
     (health.len() == legs.len() && !legs.is_empty()).then_some(())?;
     let mut failed = Vec::new();
@@ -227,7 +266,11 @@ fn mirror(words: &[&str]) -> Option<TargetStatus> {
         ["disk", _, "D" | "F" | "R"] => failed.push("log".to_owned()),
         _ => return None,
     }
-    let lagging = if synced < all { vec!["copies".to_owned()] } else { Vec::new() };
+    let lagging = if synced < all {
+        vec!["copies".to_owned()]
+    } else {
+        Vec::new()
+    };
     let state = if none_left {
         MappingState::Failed
     } else if !failed.is_empty() {
@@ -237,26 +280,38 @@ fn mirror(words: &[&str]) -> Option<TargetStatus> {
     } else {
         MappingState::Fine
     };
-    Some(TargetStatus { failed, lagging, ..state.into() })
+    Some(TargetStatus {
+        failed,
+        lagging,
+        ..state.into()
+    })
 }
 
-/// `multipath_status` in drivers/md/dm-mpath.c: features, handler, groups; each path with a letter, a count, and what its
-/// selector adds.
+/// `multipath_status` in drivers/md/dm-mpath.c: features, handler, groups; each path with a letter,
+/// a count, and what its selector adds.
 fn multipath(words: &[&str]) -> Option<TargetStatus> {
     let (_, rest) = counted(words)?;
     let (_, rest) = counted(rest)?;
-    let [groups, next, rest @ ..] = rest else { return None };
+    let [groups, next, rest @ ..] = rest else {
+        return None;
+    };
     let mut rest = rest;
     number(next)?;
     let (mut failed, mut usable) = (Vec::new(), false);
     for _ in 0..number(groups)? {
-        let ["A" | "E" | "D", after @ ..] = rest else { return None };
+        let ["A" | "E" | "D", after @ ..] = rest else {
+            return None;
+        };
         let (_, after) = counted(after)?;
-        let [paths, adds, after @ ..] = after else { return None };
+        let [paths, adds, after @ ..] = after else {
+            return None;
+        };
         let adds = number(adds)?.try_into().ok()?;
         rest = after;
         for _ in 0..number(paths)? {
-            let [path, letter, count, after @ ..] = rest else { return None };
+            let [path, letter, count, after @ ..] = rest else {
+                return None;
+            };
             number(count)?;
             match *letter {
                 "A" => usable = true,
@@ -271,35 +326,66 @@ fn multipath(words: &[&str]) -> Option<TargetStatus> {
         (true, false) => MappingState::Degraded,
         (true, true) => MappingState::Fine,
     };
-    rest.is_empty().then_some(TargetStatus { failed, ..state.into() })
+    rest.is_empty().then_some(TargetStatus {
+        failed,
+        ..state.into()
+    })
 }
 
 fn cache(words: &[&str]) -> Option<TargetStatus> {
     let (_, rest) = words.split_at_checked(10)?;
-    let [dirty, rest @ ..] = rest else { return None };
+    let [dirty, rest @ ..] = rest else {
+        return None;
+    };
     let (_, rest) = counted(rest)?;
     let (_, rest) = counted(rest)?;
-    let [_policy, rest @ ..] = rest else { return None };
+    let [_policy, rest @ ..] = rest else {
+        return None;
+    };
     let (_, rest) = counted(rest)?;
-    let [mode_word, check_word, ..] = rest else { return None };
+    let [mode_word, check_word, ..] = rest else {
+        return None;
+    };
     let state = mode(mode_word)?.max(check(check_word)?);
-    Some(TargetStatus { dirty: Some(number(dirty)?), ..state.into() })
+    Some(TargetStatus {
+        dirty: Some(number(dirty)?),
+        ..state.into()
+    })
 }
 
 /// writecache.rst: an error, and the blocks of the cache: all, free, and being written back.
 fn writecache(words: &[&str]) -> Option<TargetStatus> {
-    let [error, blocks, free, written, ..] = words else { return None };
+    let [error, blocks, free, written, ..] = words else {
+        return None;
+    };
     for count in [blocks, free, written] {
         number(count)?;
     }
-    Some(if number(error)? == 0 { MappingState::Fine } else { MappingState::Error }.into())
+    Some(
+        if number(error)? == 0 {
+            MappingState::Fine
+        } else {
+            MappingState::Error
+        }
+        .into(),
+    )
 }
 
-/// dm-integrity.rst: blocks that were not what was written, the sectors of data, and what is being recalculated.
+/// dm-integrity.rst: blocks that were not what was written, the sectors of data, and what is being
+/// recalculated.
 fn integrity(words: &[&str]) -> Option<TargetStatus> {
-    let [mismatches, sectors, ..] = words else { return None };
+    let [mismatches, sectors, ..] = words else {
+        return None;
+    };
     number(sectors)?;
-    Some(if number(mismatches)? == 0 { MappingState::Fine } else { MappingState::Error }.into())
+    Some(
+        if number(mismatches)? == 0 {
+            MappingState::Fine
+        } else {
+            MappingState::Error
+        }
+        .into(),
+    )
 }
 
 /// verity.rst: whether a block was not what was signed.
@@ -313,20 +399,35 @@ fn verity(words: &[&str]) -> Option<TargetStatus> {
 
 /// vdo.rst. An index that has failed stops deduplication only.
 fn vdo(words: &[&str]) -> Option<TargetStatus> {
-    let [_device, mode_word, "-" | "recovering", index, compression, used, all] = words else { return None };
+    let [
+        _device,
+        mode_word,
+        "-" | "recovering",
+        index,
+        compression,
+        used,
+        all,
+    ] = words
+    else {
+        return None;
+    };
     let (used, all) = (number(used)?, number(all)?);
     let mode = match *mode_word {
         "normal" | "recovering" => MappingState::Fine,
         "read-only" => MappingState::ReadOnly,
         _ => return None,
     };
-    let known = ["closed", "closing", "error", "offline", "online", "opening", "unknown"];
+    let known = [
+        "closed", "closing", "error", "offline", "online", "opening", "unknown",
+    ];
     (known.contains(index) && ["online", "offline"].contains(compression)).then_some(())?;
     (used <= all && all > 0).then(|| mode.max(full_or_fine(&[[used, all]])).into())
 }
 
 fn era(words: &[&str]) -> Option<TargetStatus> {
-    let [block, metadata, now, root] = words else { return None };
+    let [block, metadata, now, root] = words else {
+        return None;
+    };
     number(block)?;
     number(now)?;
     (*root == "-" || number(root).is_some()).then_some(())?;
@@ -334,7 +435,9 @@ fn era(words: &[&str]) -> Option<TargetStatus> {
 }
 
 fn clone(words: &[&str]) -> Option<TargetStatus> {
-    let [block, metadata, region, copied, copying, rest @ ..] = words else { return None };
+    let [block, metadata, region, copied, copying, rest @ ..] = words else {
+        return None;
+    };
     for count in [block, region, copying] {
         number(count)?;
     }
@@ -342,7 +445,11 @@ fn clone(words: &[&str]) -> Option<TargetStatus> {
     let (_, rest) = counted(rest)?;
     let (_, rest) = counted(rest)?;
     let [mode_word] = rest else { return None };
-    Some(mode(mode_word)?.max(full_or_fine(&[share(metadata)?])).into())
+    Some(
+        mode(mode_word)?
+            .max(full_or_fine(&[share(metadata)?]))
+            .into(),
+    )
 }
 
 #[cfg(test)]
@@ -358,16 +465,38 @@ mod tests {
     const POOL: &str = "discard_passdown queue_if_no_space";
 
     /// A status, and its state, what has failed, and what lags.
-    fn cases() -> Vec<(String, &'static str, &'static [&'static str], &'static [&'static str])> {
-        let cache =
-            "cache 8 27/4096 128 512/1024 10 2 5 1 0 9 7 1 writeback 2 migration_threshold 2048 smq 0";
+    fn cases() -> Vec<(
+        String,
+        &'static str,
+        &'static [&'static str],
+        &'static [&'static str],
+    )> {
+        let cache = "cache 8 27/4096 128 512/1024 10 2 5 1 0 9 7 1 writeback 2 migration_threshold 2048 smq 0";
         let mut cases: Vec<(String, &str, &[&str], &[&str])> = [
-            (format!("thin-pool 1 19/4096 200/3200 - rw {POOL} - 1024"), "fine"),
-            (format!("thin-pool 1 19/4096 200/3200 17 rw {POOL} -"), "fine"),
-            (format!("thin-pool 1 19/4096 3200/3200 - out_of_data_space {POOL} - 1024"), "full"),
-            (format!("thin-pool 1 19/4096 3200/3200 - rw {POOL} - 1024"), "full"),
-            (format!("thin-pool 1 200/4096 200/3200 - ro {POOL} - 1024"), "read only"),
-            (format!("thin-pool 1 4096/4096 200/3200 - ro {POOL} needs_check 1024"), "needs check"),
+            (
+                format!("thin-pool 1 19/4096 200/3200 - rw {POOL} - 1024"),
+                "fine",
+            ),
+            (
+                format!("thin-pool 1 19/4096 200/3200 17 rw {POOL} -"),
+                "fine",
+            ),
+            (
+                format!("thin-pool 1 19/4096 3200/3200 - out_of_data_space {POOL} - 1024"),
+                "full",
+            ),
+            (
+                format!("thin-pool 1 19/4096 3200/3200 - rw {POOL} - 1024"),
+                "full",
+            ),
+            (
+                format!("thin-pool 1 200/4096 200/3200 - ro {POOL} - 1024"),
+                "read only",
+            ),
+            (
+                format!("thin-pool 1 4096/4096 200/3200 - ro {POOL} needs_check 1024"),
+                "needs check",
+            ),
             (format!("{cache} rw -"), "fine"),
             (format!("{cache} ro -"), "read only"),
             (format!("{cache} ro needs_check"), "needs check"),
@@ -398,12 +527,18 @@ mod tests {
             ("verity C", "error"),
             ("vdo 253:1 normal - online online 100 4096", "fine"),
             ("vdo 253:1 normal - error offline 100 4096", "fine"),
-            ("vdo 253:1 recovering recovering online online 100 4096", "fine"),
+            (
+                "vdo 253:1 recovering recovering online online 100 4096",
+                "fine",
+            ),
             ("vdo 253:1 read-only - online online 100 4096", "read only"),
             ("vdo 253:1 normal - online online 4096 4096", "full"),
             ("era 8 10/4096 17 -", "fine"),
             ("era Fail", "failed"),
-            ("clone 8 10/4096 8 100/200 0 0 4 hydration_threshold 1 hydration_batch_size 1 rw", "fine"),
+            (
+                "clone 8 10/4096 8 100/200 0 0 4 hydration_threshold 1 hydration_batch_size 1 rw",
+                "fine",
+            ),
             ("clone 8 10/4096 8 100/200 0 0 0 ro", "read only"),
             ("clone 8 10/4096 8 100/200 0 0 0 Fail", "failed"),
         ];
@@ -411,42 +546,149 @@ mod tests {
         let legs: [(&str, &str, &[&str], &[&str]); 26] = [
             ("raid raid1 2 AA 204800/204800 idle 0 0 -", "fine", &[], &[]),
             ("raid raid1 2 AA 204800/204800 idle 0", "fine", &[], &[]),
-            ("raid raid1 2 DA 204800/204800 idle 0 0 -", "degraded", &["leg 1"], &[]),
-            ("raid raid1 2 A- 204800/204800 idle 0 0 -", "degraded", &["leg 2"], &[]),
-            ("raid raid1 2 Aa 1024/204800 recover 0 0 -", "rebuilding", &[], &["leg 2"]),
-            ("raid raid1 2 aa 1024/204800 resync 0 0 -", "resyncing", &[], &["leg 1", "leg 2"]),
-            ("raid raid1 2 DD 204800/204800 idle 0 0 -", "failed", &["leg 1", "leg 2"], &[]),
-            ("raid raid1 2 Da 1024/204800 idle 0 0 -", "failed", &["leg 1"], &["leg 2"]),
-            ("raid raid0 2 AD 204800/204800 idle 0 0 -", "failed", &["leg 2"], &[]),
-            ("raid raid5_ls 3 AAA 204800/204800 check 0 0 -", "fine", &[], &[]),
-            ("raid raid5_ls 3 AAa 1024/204800 recover 0 0 -", "degraded, write hole open", &[], &["leg 3"]),
-            ("raid raid5_ls 3 A-A 204800/204800 idle 0 0 -", "degraded, write hole open", &["leg 2"], &[]),
-            ("raid raid5_ls 3 A-A 204800/204800 idle 0 0 A", "degraded", &["leg 2"], &[]),
-            ("raid raid5_ls 3 --A 204800/204800 idle 0 0 -", "failed", &["leg 1", "leg 2"], &[]),
-            ("raid raid5_ls 3 aaa 1024/204800 resync 0 0 -", "resyncing", &[], &["leg 1", "leg 2", "leg 3"]),
-            ("raid raid5_ls 3 AAA 204800/204800 idle 0 0 D", "read only", &["journal"], &[]),
+            (
+                "raid raid1 2 DA 204800/204800 idle 0 0 -",
+                "degraded",
+                &["leg 1"],
+                &[],
+            ),
+            (
+                "raid raid1 2 A- 204800/204800 idle 0 0 -",
+                "degraded",
+                &["leg 2"],
+                &[],
+            ),
+            (
+                "raid raid1 2 Aa 1024/204800 recover 0 0 -",
+                "rebuilding",
+                &[],
+                &["leg 2"],
+            ),
+            (
+                "raid raid1 2 aa 1024/204800 resync 0 0 -",
+                "resyncing",
+                &[],
+                &["leg 1", "leg 2"],
+            ),
+            (
+                "raid raid1 2 DD 204800/204800 idle 0 0 -",
+                "failed",
+                &["leg 1", "leg 2"],
+                &[],
+            ),
+            (
+                "raid raid1 2 Da 1024/204800 idle 0 0 -",
+                "failed",
+                &["leg 1"],
+                &["leg 2"],
+            ),
+            (
+                "raid raid0 2 AD 204800/204800 idle 0 0 -",
+                "failed",
+                &["leg 2"],
+                &[],
+            ),
+            (
+                "raid raid5_ls 3 AAA 204800/204800 check 0 0 -",
+                "fine",
+                &[],
+                &[],
+            ),
+            (
+                "raid raid5_ls 3 AAa 1024/204800 recover 0 0 -",
+                "degraded, write hole open",
+                &[],
+                &["leg 3"],
+            ),
+            (
+                "raid raid5_ls 3 A-A 204800/204800 idle 0 0 -",
+                "degraded, write hole open",
+                &["leg 2"],
+                &[],
+            ),
+            (
+                "raid raid5_ls 3 A-A 204800/204800 idle 0 0 A",
+                "degraded",
+                &["leg 2"],
+                &[],
+            ),
+            (
+                "raid raid5_ls 3 --A 204800/204800 idle 0 0 -",
+                "failed",
+                &["leg 1", "leg 2"],
+                &[],
+            ),
+            (
+                "raid raid5_ls 3 aaa 1024/204800 resync 0 0 -",
+                "resyncing",
+                &[],
+                &["leg 1", "leg 2", "leg 3"],
+            ),
+            (
+                "raid raid5_ls 3 AAA 204800/204800 idle 0 0 D",
+                "read only",
+                &["journal"],
+                &[],
+            ),
             (
                 "raid raid6_zr 4 --AA 204800/204800 idle 0 0 -",
                 "degraded, write hole open",
                 &["leg 1", "leg 2"],
                 &[],
             ),
-            ("raid raid10_near 4 A-AA 204800/204800 idle 0 0 -", "degraded", &["leg 2"], &[]),
+            (
+                "raid raid10_near 4 A-AA 204800/204800 idle 0 0 -",
+                "degraded",
+                &["leg 2"],
+                &[],
+            ),
             ("mirror 2 253:3 253:4 200/200 1 AA 1 core", "fine", &[], &[]),
-            ("mirror 2 253:3 253:4 200/200 1 AD 1 core", "degraded", &["leg 2"], &[]),
-            ("mirror 2 253:3 253:4 100/200 1 AA 3 disk 253:2 A", "resyncing", &[], &["copies"]),
-            ("mirror 2 253:3 253:4 200/200 1 AA 3 disk 253:2 D", "degraded", &["log"], &[]),
-            ("mirror 2 253:3 253:4 200/200 1 DF 1 core", "failed", &["leg 1", "leg 2"], &[]),
-            ("multipath 2 0 0 0 1 1 A 0 2 2 8:0 A 0 0 1 8:16 A 0 0 1", "fine", &[], &[]),
+            (
+                "mirror 2 253:3 253:4 200/200 1 AD 1 core",
+                "degraded",
+                &["leg 2"],
+                &[],
+            ),
+            (
+                "mirror 2 253:3 253:4 100/200 1 AA 3 disk 253:2 A",
+                "resyncing",
+                &[],
+                &["copies"],
+            ),
+            (
+                "mirror 2 253:3 253:4 200/200 1 AA 3 disk 253:2 D",
+                "degraded",
+                &["log"],
+                &[],
+            ),
+            (
+                "mirror 2 253:3 253:4 200/200 1 DF 1 core",
+                "failed",
+                &["leg 1", "leg 2"],
+                &[],
+            ),
+            (
+                "multipath 2 0 0 0 1 1 A 0 2 2 8:0 A 0 0 1 8:16 A 0 0 1",
+                "fine",
+                &[],
+                &[],
+            ),
             (
                 "multipath 2 0 0 0 2 1 A 0 2 0 8:0 A 0 8:16 A 0 E 0 1 0 8:32 F 3",
                 "degraded",
                 &["path 8:32"],
                 &[],
             ),
-            ("multipath 2 0 0 0 1 1 E 0 2 0 8:0 F 3 8:16 F 3", "no path", &["path 8:0", "path 8:16"], &[]),
+            (
+                "multipath 2 0 0 0 1 1 E 0 2 0 8:0 F 3 8:16 F 3",
+                "no path",
+                &["path 8:0", "path 8:16"],
+                &[],
+            ),
         ];
-        cases.extend(legs.map(|(line, state, failed, lagging)| (line.to_owned(), state, failed, lagging)));
+        cases.extend(
+            legs.map(|(line, state, failed, lagging)| (line.to_owned(), state, failed, lagging)),
+        );
         cases
     }
 
@@ -464,7 +706,8 @@ mod tests {
     fn every_state_of_every_target() {
         for (line, state, failed, lagging) in cases() {
             let text = format!("x: 0 8 {line}\n").into_bytes();
-            let kept = String::from_utf8(printed(Tool::Dmsetup, &["status".to_owned()], text)).unwrap();
+            let kept =
+                String::from_utf8(printed(Tool::Dmsetup, &["status".to_owned()], text)).unwrap();
             let status = kept.strip_prefix("x: ").and_then(|kept| read(kept.trim()));
             let status = status.unwrap_or_else(|| panic!("{line}: {kept}"));
             assert_eq!(
@@ -475,11 +718,16 @@ mod tests {
             assert_eq!(status.lagging, strings(lagging), "{line}");
         }
         for state in MappingState::ALL {
-            assert!(cases().iter().any(|(_, word, ..)| *word == state.word()), "no case for {state}");
+            assert!(
+                cases().iter().any(|(_, word, ..)| *word == state.word()),
+                "no case for {state}"
+            );
         }
         for (target, _) in READERS {
             assert!(
-                cases().iter().any(|(line, ..)| line.split(' ').next() == Some(target)),
+                cases()
+                    .iter()
+                    .any(|(line, ..)| line.split(' ').next() == Some(target)),
                 "no case for {target}"
             );
         }

@@ -1,8 +1,9 @@
-//! Whether the next boot will mount what is mounted now: by a line of fstab or a mount unit for its mount point, by an
-//! automounter above it, or by the kernel, for the root.
+//! Whether the next boot will mount what is mounted now: by a line of fstab or a mount unit for its
+//! mount point, by an automounter above it, or by the kernel, for the root.
 //!
-//! *No* is known only where every source of mounts was read. A line may reach the same place by another path, through a
-//! link. A line whose mount point has nothing on it now therefore leaves the answer unknown.
+//! *No* is known only where every source of mounts was read. A line may reach the same place by
+//! another path, through a link. A line whose mount point has nothing on it now therefore leaves
+//! the answer unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,10 +12,14 @@ use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{boot, host as machine};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 
-/// Mount points of partitions that systemd finds by their type, without a line (systemd-gpt-auto-generator(8)).
-const BY_TYPE: [&str; 8] = ["/boot", "/efi", "/home", "/srv", "/tmp", "/usr", "/var", "/var/tmp"];
+/// Mount points of partitions that systemd finds by their type, without a line
+/// (systemd-gpt-auto-generator(8)).
+const BY_TYPE: [&str; 8] = [
+    "/boot", "/efi", "/home", "/srv", "/tmp", "/usr", "/var", "/var/tmp",
+];
 
-/// Records the answer for every mount of a disk or of a network file system; `unread` says what could not be read.
+/// Records the answer for every mount of a disk or of a network file system; `unread` says what
+/// could not be read.
 pub fn conclude(facts: &mut FactSet, unread: Option<&Reading<bool>>) {
     let next = NextBoot::from_facts(facts);
     let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
@@ -53,30 +58,63 @@ impl NextBoot {
             match facts.resolve(line, Scope::Mount) {
                 Some(mounted) => of_mounts.entry(mounted).or_default().push(auto),
                 None if elsewhere.is_none() && auto.value() != Some(&false) => {
-                    let place = facts.value(line, &boot::WHERE).unwrap_or_else(|| line.name().to_owned());
-                    elsewhere = Some(format!("{place} mounts {}, where nothing is mounted now", line.name()));
+                    let place = facts
+                        .value(line, &boot::WHERE)
+                        .unwrap_or_else(|| line.name().to_owned());
+                    elsewhere = Some(format!(
+                        "{place} mounts {}, where nothing is mounted now",
+                        line.name()
+                    ));
                 }
                 None => {}
             }
         }
-        let waits = |mounted: &&Subject| facts.value(mounted, &mount::FSTYPE).as_deref() == Some("autofs");
-        let automounted =
-            facts.subjects(Scope::Mount).filter(waits).filter_map(|at| point(facts, at)).collect();
-        let outside = match facts.value(&Subject::host(), &machine::CONTAINER).as_deref() {
+        let waits =
+            |mounted: &&Subject| facts.value(mounted, &mount::FSTYPE).as_deref() == Some("autofs");
+        let automounted = facts
+            .subjects(Scope::Mount)
+            .filter(waits)
+            .filter_map(|at| point(facts, at))
+            .collect();
+        let outside = match facts
+            .value(&Subject::host(), &machine::CONTAINER)
+            .as_deref()
+        {
             Some("none") => None,
-            Some(_) => Some(Reading::unknown(Why::Absent, "a container is given its mounts from outside")),
-            None => {
-                Some(open("it is unknown whether its mounts are given to it from outside, as to a container"))
-            }
+            Some(_) => Some(Reading::unknown(
+                Why::Absent,
+                "a container is given its mounts from outside",
+            )),
+            None => Some(open(
+                "it is unknown whether its mounts are given to it from outside, as to a container",
+            )),
         };
-        Self { of_mounts, automounted, outside, elsewhere }
+        Self {
+            of_mounts,
+            automounted,
+            outside,
+            elsewhere,
+        }
     }
 
-    fn mounts(&self, mounted: &Subject, point: &str, unread: Option<&Reading<bool>>) -> Reading<bool> {
-        if point == "/" || Path::new(point).ancestors().any(|above| self.is_automounted(above)) {
+    fn mounts(
+        &self,
+        mounted: &Subject,
+        point: &str,
+        unread: Option<&Reading<bool>>,
+    ) -> Reading<bool> {
+        if point == "/"
+            || Path::new(point)
+                .ancestors()
+                .any(|above| self.is_automounted(above))
+        {
             return Reading::known(true, Source::derived([mount::POINT.name()]));
         }
-        let said = self.of_mounts.get(mounted).map(Vec::as_slice).unwrap_or_default();
+        let said = self
+            .of_mounts
+            .get(mounted)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         if let Some(yes) = said.iter().find(|auto| auto.value() == Some(&true)) {
             return yes.clone();
         }
@@ -90,16 +128,23 @@ impl NextBoot {
             );
         }
         if BY_TYPE.contains(&point) {
-            return open(&format!("systemd may mount {point} by the type of its partition"));
+            return open(&format!(
+                "systemd may mount {point} by the type of its partition"
+            ));
         }
         if let Some(elsewhere) = &self.elsewhere {
             return open(&format!("{elsewhere}; that may be {point} by another path"));
         }
-        Reading::known(false, Source::derived([boot::POINT.name(), boot::AUTO.name()]))
+        Reading::known(
+            false,
+            Source::derived([boot::POINT.name(), boot::AUTO.name()]),
+        )
     }
 
     fn is_automounted(&self, point: &Path) -> bool {
-        point.to_str().is_some_and(|point| self.automounted.contains(point))
+        point
+            .to_str()
+            .is_some_and(|point| self.automounted.contains(point))
     }
 }
 
@@ -119,10 +164,17 @@ mod tests {
     fn machine(lines: &[(&str, Option<bool>)]) -> FactSet {
         let from = || Source::file("/proc/self/mountinfo");
         let mut facts = FactSet::default();
-        facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), from());
-        for (point, class) in
-            [("/", MountClass::Block), ("/data", MountClass::Block), ("/merged", MountClass::Overlay)]
-        {
+        facts.know(
+            &Subject::host(),
+            &machine::CONTAINER,
+            "none".to_owned(),
+            from(),
+        );
+        for (point, class) in [
+            ("/", MountClass::Block),
+            ("/data", MountClass::Block),
+            ("/merged", MountClass::Overlay),
+        ] {
             let mounted = Subject::mount(point);
             facts.know(&mounted, &mount::POINT, point.to_owned(), from());
             facts.know(&mounted, &mount::CLASS, class, from());
@@ -149,34 +201,77 @@ mod tests {
     #[test]
     fn a_line_an_automounter_or_the_kernel_mounts_it() {
         assert_eq!(concluded(machine(&[]), "/"), Some(true));
-        assert_eq!(concluded(machine(&[("/data", Some(true))]), "/data"), Some(true));
+        assert_eq!(
+            concluded(machine(&[("/data", Some(true))]), "/data"),
+            Some(true)
+        );
         let mut automounted = machine(&[]);
         let waiting = Subject::mount("/data#1");
-        automounted.know(&waiting, &mount::POINT, "/data".to_owned(), Source::file("mountinfo"));
-        automounted.know(&waiting, &mount::FSTYPE, "autofs".to_owned(), Source::file("mountinfo"));
+        automounted.know(
+            &waiting,
+            &mount::POINT,
+            "/data".to_owned(),
+            Source::file("mountinfo"),
+        );
+        automounted.know(
+            &waiting,
+            &mount::FSTYPE,
+            "autofs".to_owned(),
+            Source::file("mountinfo"),
+        );
         assert_eq!(concluded(automounted, "/data"), Some(true));
     }
 
     #[test]
     fn nothing_mounts_it() {
         assert_eq!(concluded(machine(&[]), "/data"), Some(false));
-        assert_eq!(concluded(machine(&[("/backup", Some(false))]), "/data"), Some(false));
-        assert_eq!(concluded(machine(&[]), "/merged"), None, "whoever made it makes it again");
+        assert_eq!(
+            concluded(machine(&[("/backup", Some(false))]), "/data"),
+            Some(false)
+        );
+        assert_eq!(
+            concluded(machine(&[]), "/merged"),
+            None,
+            "whoever made it makes it again"
+        );
     }
 
     #[test]
     fn nothing_is_missing_where_it_cannot_be_known() {
         assert_eq!(concluded(machine(&[("/data", None)]), "/data"), None);
-        assert_eq!(concluded(machine(&[("/data", Some(false))]), "/data"), None, "noauto");
-        assert_eq!(concluded(machine(&[("/link-to-data", Some(true))]), "/data"), None);
+        assert_eq!(
+            concluded(machine(&[("/data", Some(false))]), "/data"),
+            None,
+            "noauto"
+        );
+        assert_eq!(
+            concluded(machine(&[("/link-to-data", Some(true))]), "/data"),
+            None
+        );
         let mut inside = machine(&[]);
-        inside.know(&Subject::host(), &machine::CONTAINER, "docker".to_owned(), Source::file("cgroup"));
+        inside.know(
+            &Subject::host(),
+            &machine::CONTAINER,
+            "docker".to_owned(),
+            Source::file("cgroup"),
+        );
         assert_eq!(concluded(inside, "/data"), None);
         let mut unread = machine(&[]);
-        conclude(&mut unread, Some(&Reading::unknown(Why::Denied, "/etc/fstab")));
-        assert_eq!(unread.value(&Subject::mount("/data"), &mount::AT_BOOT), None);
+        conclude(
+            &mut unread,
+            Some(&Reading::unknown(Why::Denied, "/etc/fstab")),
+        );
+        assert_eq!(
+            unread.value(&Subject::mount("/data"), &mount::AT_BOOT),
+            None
+        );
         let mut srv = machine(&[]);
-        srv.know(&Subject::mount("/data"), &mount::POINT, "/srv".to_owned(), Source::file("mountinfo"));
+        srv.know(
+            &Subject::mount("/data"),
+            &mount::POINT,
+            "/srv".to_owned(),
+            Source::file("mountinfo"),
+        );
         assert_eq!(concluded(srv, "/data"), None);
     }
 }

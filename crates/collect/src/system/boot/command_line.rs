@@ -1,7 +1,9 @@
-//! The kernel's command line: the options of the root, and what else of it the next boot mounts, unlocks and waits for.
+//! The kernel's command line: the options of the root, and what else of it the next boot mounts,
+//! unlocks and waits for.
 //!
-//! Parameters that are not examined are listed by name. The kernel takes the last of several `rootflags=`, systemd
-//! joins them all, and each initramfs differs; options that disagree are therefore incomplete.
+//! Parameters that are not examined are listed by name. The kernel takes the last of several
+//! `rootflags=`, systemd joins them all, and each initramfs differs; options that disagree are
+//! therefore incomplete.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,7 +30,11 @@ pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirect
         }
         Err(miss) => {
             let _ = note(facts, &miss, COMMAND_LINE);
-            facts.put(&machine, &boot::PARAMETERS_UNREAD, refused(&miss, COMMAND_LINE));
+            facts.put(
+                &machine,
+                &boot::PARAMETERS_UNREAD,
+                refused(&miss, COMMAND_LINE),
+            );
         }
     }
 }
@@ -39,8 +45,12 @@ fn last<'s>(settings: &'s [ConfigDirective], key: &[u8]) -> Option<&'s ConfigDir
 
 /// Whether the root's options are given once, or the same each time.
 fn flags_agree(settings: &[ConfigDirective]) -> bool {
-    let mut flags = settings.iter().filter(|setting| setting.key == b"rootflags");
-    flags.next().is_none_or(|first| flags.all(|other| other.value == first.value))
+    let mut flags = settings
+        .iter()
+        .filter(|setting| setting.key == b"rootflags");
+    flags
+        .next()
+        .is_none_or(|first| flags.all(|other| other.value == first.value))
 }
 
 /// The root as an entry, where it has options.
@@ -56,15 +66,16 @@ fn root(settings: &[ConfigDirective]) -> Option<BootEntry> {
         fstype: word(b"rootfstype", "rootfstype="),
         options: flags.value.clone(),
         numbers: None,
-        whole: last(settings, b"kept").map(|setting| &*setting.value == b"whole" && flags_agree(settings)),
+        whole: last(settings, b"kept")
+            .map(|setting| &*setting.value == b"whole" && flags_agree(settings)),
         auto: Reading::known(true, Source::file(COMMAND_LINE)),
         path: COMMAND_LINE.to_owned(),
         line: None,
     })
 }
 
-/// The names of parameters that are not examined, and of those that wait for a device that is absent now. An old
-/// capture without names leaves them unknown.
+/// The names of parameters that are not examined, and of those that wait for a device that is
+/// absent now. An old capture without names leaves them unknown.
 fn unread(
     host: &dyn Host,
     facts: &FactSet,
@@ -72,15 +83,27 @@ fn unread(
     listed: &mut device::LinkDirectories,
 ) -> Reading<Vec<String>> {
     let Some(names) = last(settings, b"names") else {
-        return Reading::unknown(Why::NotCollected, format!("names of parameters in {COMMAND_LINE}"));
+        return Reading::unknown(
+            Why::NotCollected,
+            format!("names of parameters in {COMMAND_LINE}"),
+        );
     };
     let names = safe(&names.value);
-    let mut unread: BTreeSet<String> =
-        names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let mut unread: BTreeSet<String> = names
+        .split(',')
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
     let written = Source::file(COMMAND_LINE);
     let mut is_there = |named: &str| match device::of(host, facts, named, &written, listed) {
-        Reading::Known { value: NamedDevice::There, .. } => true,
-        Reading::Known { value: NamedDevice::Missing | NamedDevice::Other | NamedDevice::None, .. }
+        Reading::Known {
+            value: NamedDevice::There,
+            ..
+        } => true,
+        Reading::Known {
+            value: NamedDevice::Missing | NamedDevice::Other | NamedDevice::None,
+            ..
+        }
         | Reading::Unknown { .. } => false,
     };
     for setting in settings {
@@ -92,8 +115,10 @@ fn unread(
             b"rd.lvm.lv" => is_active(facts, &value),
             b"rd.lvm.vg" => {
                 let begins = format!("{}-", doubled(&value));
-                names_of_volumes(facts)
-                    .any(|name| name.strip_prefix(&begins).is_some_and(|volume| !volume.starts_with('-')))
+                names_of_volumes(facts).any(|name| {
+                    name.strip_prefix(&begins)
+                        .is_some_and(|volume| !volume.starts_with('-'))
+                })
             }
             b"rootfstype" => is_of_the_root(facts, &value),
             _ => true,
@@ -109,10 +134,14 @@ fn unread(
 }
 
 fn names_of_volumes(facts: &FactSet) -> impl Iterator<Item = String> {
-    facts.known(&block::DM_NAME).into_iter().map(|(_, name)| name)
+    facts
+        .known(&block::DM_NAME)
+        .into_iter()
+        .map(|(_, name)| name)
 }
 
-/// Whether a logical volume, as `group/volume`, is there: in names of the device mapper a dash stands between both, and theirs are doubled.
+/// Whether a logical volume, as `group/volume`, is there: in names of the device mapper a dash
+/// stands between both, and theirs are doubled.
 fn is_active(facts: &FactSet, volume: &str) -> bool {
     volume.split_once('/').is_some_and(|(group, volume)| {
         let name = format!("{}-{}", doubled(group), doubled(volume));
@@ -126,16 +155,24 @@ fn doubled(name: &str) -> String {
 
 /// Whether what has this header, as `luks-UUID` or `UUID`, is unlocked now.
 fn is_unlocked(facts: &FactSet, header: &str) -> bool {
-    let header = header.strip_prefix("luks-").unwrap_or(header).replace('-', "");
+    let header = header
+        .strip_prefix("luks-")
+        .unwrap_or(header)
+        .replace('-', "");
     facts.known(&block::DM_UUID).iter().any(|(_, uuid)| {
-        uuid.starts_with("CRYPT-LUKS") && uuid.split('-').nth(2).is_some_and(|active| active == header)
+        uuid.starts_with("CRYPT-LUKS")
+            && uuid
+                .split('-')
+                .nth(2)
+                .is_some_and(|active| active == header)
     })
 }
 
 /// Whether the root is mounted as one of these types.
 fn is_of_the_root(facts: &FactSet, types: &str) -> bool {
-    let fstype =
-        mount_at(facts, "/").and_then(|mounted| facts.value(&mounted, &mount::FSTYPE)).unwrap_or_default();
+    let fstype = mount_at(facts, "/")
+        .and_then(|mounted| facts.value(&mounted, &mount::FSTYPE))
+        .unwrap_or_default();
     types.split(',').any(|written| written == fstype)
 }
 
@@ -149,36 +186,73 @@ mod tests {
     fn read(rows: &[(&str, &str)]) -> FactSet {
         let mut facts = FactSet::default();
         let from = || Source::file("a test");
-        facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), from());
-        facts.know(&Subject::mount("/"), &mount::FSTYPE, "xfs".to_owned(), from());
+        facts.know(
+            &Subject::host(),
+            &machine::CONTAINER,
+            "none".to_owned(),
+            from(),
+        );
+        facts.know(
+            &Subject::mount("/"),
+            &mount::FSTYPE,
+            "xfs".to_owned(),
+            from(),
+        );
         for (device, name, uuid) in [
             ("dm-0", "rhel-root", "LVM-a"),
             ("dm-1", "my--vg-my--lv", "LVM-b"),
             ("dm-2", "luks-12-34", "CRYPT-LUKS2-1234-luks-12-34"),
         ] {
-            facts.know(&Subject::device(device), &block::DM_NAME, name.to_owned(), from());
-            facts.know(&Subject::device(device), &block::DM_UUID, uuid.to_owned(), from());
+            facts.know(
+                &Subject::device(device),
+                &block::DM_NAME,
+                name.to_owned(),
+                from(),
+            );
+            facts.know(
+                &Subject::device(device),
+                &block::DM_UUID,
+                uuid.to_owned(),
+                from(),
+            );
         }
         let rows: Vec<u8> = rows
             .iter()
-            .flat_map(|(key, value)| ConfigDirective::new(1, key.as_bytes(), value.as_bytes()).encode())
+            .flat_map(|(key, value)| {
+                ConfigDirective::new(1, key.as_bytes(), value.as_bytes()).encode()
+            })
             .collect();
         let host = Fake::default()
-            .answer(Question::Config(COMMAND_LINE.into(), Dialect::KernelCommandLine), rows)
+            .answer(
+                Question::Config(COMMAND_LINE.into(), Dialect::KernelCommandLine),
+                rows,
+            )
             .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
         put(&host, &mut facts, &mut device::LinkDirectories::default());
         facts
     }
 
     fn unread(rows: &[(&str, &str)]) -> Option<String> {
-        read(rows).value(&Subject::host(), &boot::PARAMETERS_UNREAD).map(|names| names.join(" "))
+        read(rows)
+            .value(&Subject::host(), &boot::PARAMETERS_UNREAD)
+            .map(|names| names.join(" "))
     }
 
     #[test]
     fn what_is_not_looked_at_is_told_by_name() {
-        assert_eq!(unread(&[("root", "/dev/vda"), ("names", "")]).as_deref(), Some(""));
-        assert_eq!(unread(&[("names", "mount.usr,zfs")]).as_deref(), Some("mount.usr zfs"));
-        assert_eq!(unread(&[("root", "/dev/vda")]), None, "a capture from before the names were kept");
+        assert_eq!(
+            unread(&[("root", "/dev/vda"), ("names", "")]).as_deref(),
+            Some("")
+        );
+        assert_eq!(
+            unread(&[("names", "mount.usr,zfs")]).as_deref(),
+            Some("mount.usr zfs")
+        );
+        assert_eq!(
+            unread(&[("root", "/dev/vda")]),
+            None,
+            "a capture from before the names were kept"
+        );
     }
 
     #[test]
@@ -192,17 +266,38 @@ mod tests {
             ("resume", "UUID=7", "UUID=8"),
             ("rootfstype", "ext4,xfs", "btrfs"),
         ] {
-            assert_eq!(unread(&[(key, there), ("names", "")]).as_deref(), Some(""), "{key}={there}");
-            assert_eq!(unread(&[(key, gone), ("names", "")]).as_deref(), Some(key), "{key}={gone}");
+            assert_eq!(
+                unread(&[(key, there), ("names", "")]).as_deref(),
+                Some(""),
+                "{key}={there}"
+            );
+            assert_eq!(
+                unread(&[(key, gone), ("names", "")]).as_deref(),
+                Some(key),
+                "{key}={gone}"
+            );
         }
     }
 
     #[test]
     fn several_options_of_the_root_are_whole_where_they_agree() {
         for (other, whole) in [("noatime", true), ("nobarrier", false)] {
-            let rows = [("rootflags", other), ("rootflags", "noatime"), ("names", ""), ("kept", "whole")];
-            assert_eq!(read(&rows).value(&Subject::boot("/"), &boot::WHOLE), Some(whole), "{other}");
-            assert_eq!(unread(&rows).as_deref(), Some(if whole { "" } else { "rootflags" }), "{other}");
+            let rows = [
+                ("rootflags", other),
+                ("rootflags", "noatime"),
+                ("names", ""),
+                ("kept", "whole"),
+            ];
+            assert_eq!(
+                read(&rows).value(&Subject::boot("/"), &boot::WHOLE),
+                Some(whole),
+                "{other}"
+            );
+            assert_eq!(
+                unread(&rows).as_deref(),
+                Some(if whole { "" } else { "rootflags" }),
+                "{other}"
+            );
         }
     }
 }

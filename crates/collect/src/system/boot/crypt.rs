@@ -1,8 +1,10 @@
-//! Encrypted devices that the next boot unlocks: the lines of crypttab(5), and whether their devices are there now.
+//! Encrypted devices that the next boot unlocks: the lines of crypttab(5), and whether their
+//! devices are there now.
 //!
-//! Devices that are unlocked now are read with the other devices, and only those are known to be unlockable. A plain
-//! device has no header, so the defaults of cryptsetup apply wherever its line is silent. A line without a type is a
-//! plain device where no header is found. A device with a random key is created at each boot and needs no header.
+//! Devices that are unlocked now are read with the other devices, and only those are known to be
+//! unlockable. A plain device has no header, so the defaults of cryptsetup apply wherever its line
+//! is silent. A line without a type is a plain device where no header is found. A device with a
+//! random key is created at each boot and needs no header.
 
 use std::path::Path;
 
@@ -47,7 +49,13 @@ pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirect
         Err(miss) if miss.kind == MissKind::Absent => Vec::new(),
         Err(miss) => return facts.put(&machine, &boot::UNLOCKED, refused(&miss, CRYPTTAB)),
     };
-    let [mut all, mut optional, mut missing, mut unseen, mut by_defaults] = [const { Vec::new() }; 5];
+    let [
+        mut all,
+        mut optional,
+        mut missing,
+        mut unseen,
+        mut by_defaults,
+    ] = [const { Vec::new() }; 5];
     for setting in settings {
         let name = safe(&setting.key);
         let fields: Vec<String> = setting.value.split(|b| *b == b'\t').map(safe).collect();
@@ -74,15 +82,25 @@ pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirect
         }
         let written = Source::line(CRYPTTAB, setting.line);
         match device::of(host, facts, device, &written, listed) {
-            Reading::Known { value: NamedDevice::There, .. }
-                if kept == "whole"
-                    && line.is_known()
-                    && line.agrees(uuid)
-                    && unlocked.as_ref().is_some_and(|unlocked| lies_on(host, facts, unlocked, device)) => {}
-            Reading::Known { value: NamedDevice::Missing | NamedDevice::Other, .. } => {
+            Reading::Known {
+                value: NamedDevice::There,
+                ..
+            } if kept == "whole"
+                && line.is_known()
+                && line.agrees(uuid)
+                && unlocked
+                    .as_ref()
+                    .is_some_and(|unlocked| lies_on(host, facts, unlocked, device)) => {}
+            Reading::Known {
+                value: NamedDevice::Missing | NamedDevice::Other,
+                ..
+            } => {
                 missing.push(name.clone());
             }
-            Reading::Known { value: NamedDevice::There | NamedDevice::None, .. }
+            Reading::Known {
+                value: NamedDevice::There | NamedDevice::None,
+                ..
+            }
             | Reading::Unknown { .. } => {
                 unseen.push(name.clone());
             }
@@ -101,19 +119,32 @@ pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirect
     }
 }
 
-/// A device that is unlocked now under this name, and its id, whose prefix names the type of its header.
+/// A device that is unlocked now under this name, and its id, whose prefix names the type of its
+/// header.
 fn unlocked(facts: &FactSet, name: &str) -> Option<(Subject, String)> {
     let named = facts.known(&block::DM_NAME);
     let (device, _) = named.into_iter().find(|(_, active)| active == name)?;
-    let uuid = facts.value(device, &block::DM_UUID).filter(|uuid| uuid.starts_with("CRYPT-"))?;
+    let uuid = facts
+        .value(device, &block::DM_UUID)
+        .filter(|uuid| uuid.starts_with("CRYPT-"))?;
     Some((device.clone(), uuid))
 }
 
-/// Whether what is unlocked now is what the line names: the id of a LUKS device holds that of its header.
-fn lies_on(host: &dyn Host, facts: &FactSet, (unlocked, uuid): &(Subject, String), named: &str) -> bool {
-    let header = named.strip_prefix("UUID=").map(|header| header.trim_matches('"').replace('-', ""));
-    header.is_some_and(|header| uuid.starts_with("CRYPT-LUKS") && uuid.split('-').nth(2) == Some(&header))
-        || device::found(host, facts, named).is_some_and(|device| facts.below(unlocked).contains(&device))
+/// Whether what is unlocked now is what the line names: the id of a LUKS device holds that of its
+/// header.
+fn lies_on(
+    host: &dyn Host,
+    facts: &FactSet,
+    (unlocked, uuid): &(Subject, String),
+    named: &str,
+) -> bool {
+    let header = named
+        .strip_prefix("UUID=")
+        .map(|header| header.trim_matches('"').replace('-', ""));
+    header.is_some_and(|header| {
+        uuid.starts_with("CRYPT-LUKS") && uuid.split('-').nth(2) == Some(&header)
+    }) || device::found(host, facts, named)
+        .is_some_and(|device| facts.below(unlocked).contains(&device))
 }
 
 /// A line, as far as it is known.
@@ -125,21 +156,34 @@ struct CrypttabEntry<'l> {
 
 impl CrypttabEntry<'_> {
     fn has(&self, name: &str) -> bool {
-        self.options.iter().any(|option| option.split('=').next() == Some(name))
+        self.options
+            .iter()
+            .any(|option| option.split('=').next() == Some(name))
     }
 
     /// The last value of an option.
     fn value(&self, name: &str) -> Option<&str> {
-        let values = self.options.iter().filter_map(|option| option.split_once('='));
-        values.filter(|(of, _)| *of == name).map(|(_, value)| value).next_back()
+        let values = self
+            .options
+            .iter()
+            .filter_map(|option| option.split_once('='));
+        values
+            .filter(|(of, _)| *of == name)
+            .map(|(_, value)| value)
+            .next_back()
     }
 
     fn says_header(&self) -> bool {
-        ["luks", "tcrypt", "bitlk", "header"].into_iter().any(|word| self.has(word))
+        ["luks", "tcrypt", "bitlk", "header"]
+            .into_iter()
+            .any(|word| self.has(word))
     }
 
     fn says_plain(&self) -> bool {
-        ["plain", "swap", "tmp"].into_iter().any(|word| self.has(word)) && !self.says_header()
+        ["plain", "swap", "tmp"]
+            .into_iter()
+            .any(|word| self.has(word))
+            && !self.says_header()
     }
 
     /// Whether it is created at each boot, so that its contents never outlive a boot.
@@ -147,12 +191,14 @@ impl CrypttabEntry<'_> {
         self.key == "random" && (self.has("swap") || self.has("tmp"))
     }
 
-    /// Whether it is opened as a plain device with cryptsetup's defaults. A line without a type is plain where no
-    /// header is found; an id always belongs to a header.
+    /// Whether it is opened as a plain device with cryptsetup's defaults. A line without a type is
+    /// plain where no header is found; an id always belongs to a header.
     fn is_by_defaults(&self, uuid: Option<&str>) -> bool {
         let is_plain = self.says_plain()
             || !self.says_header()
-                && uuid.map_or(!self.device.starts_with("UUID="), |uuid| uuid.starts_with("CRYPT-PLAIN-"));
+                && uuid.map_or(!self.device.starts_with("UUID="), |uuid| {
+                    uuid.starts_with("CRYPT-PLAIN-")
+                });
         is_plain && !self.is_made_anew() && !(self.has("cipher") && self.has("hash"))
     }
 
@@ -175,7 +221,9 @@ impl CrypttabEntry<'_> {
     }
 
     fn takes(&self, option: &str) -> bool {
-        let Some((name, value)) = option.split_once('=') else { return FLAGS.contains(&option) };
+        let Some((name, value)) = option.split_once('=') else {
+            return FLAGS.contains(&option);
+        };
         match name {
             "cipher" => ciphers().any(|(cipher, _)| cipher == value),
             "hash" => ["plain", "sha1", "sha256", "sha512"].contains(&value),
@@ -189,11 +237,13 @@ impl CrypttabEntry<'_> {
         }
     }
 
-    /// Whether this is a valid key size for its cipher, in bits; every default is 256. A device with a header ignores
-    /// the option.
+    /// Whether this is a valid key size for its cipher, in bits; every default is 256. A device
+    /// with a header ignores the option.
     fn takes_size(&self, size: u32) -> bool {
         let cipher = self.value("cipher");
-        let sizes = ciphers().find(|(of, _)| Some(*of) == cipher).map_or(&[256][..], |(_, sizes)| sizes);
+        let sizes = ciphers()
+            .find(|(of, _)| Some(*of) == cipher)
+            .map_or(&[256][..], |(_, sizes)| sizes);
         sizes.contains(&size) || self.says_header() && [128, 192, 256, 512].contains(&size)
     }
 }
@@ -227,23 +277,42 @@ mod tests {
     use crate::host::{ConfigDirective, Question};
     use crate::testing::Fake;
 
-    /// The facts about these lines, where `NAME` is unlocked with the id `CRYPT-KIND-NAME`, and lies on vdb.
+    /// The facts about these lines, where `NAME` is unlocked with the id `CRYPT-KIND-NAME`, and
+    /// lies on vdb.
     fn collected(lines: &[(&str, &str)], unlocked: &[(&str, &str)]) -> FactSet {
         let rows = (1..).zip(lines).flat_map(|(line, (name, value))| {
             ConfigDirective::new(line, name.as_bytes(), value.as_bytes()).encode()
         });
         let host = Fake::default()
-            .answer(Question::Config(CRYPTTAB.into(), Dialect::Crypttab), rows.collect::<Vec<u8>>())
+            .answer(
+                Question::Config(CRYPTTAB.into(), Dialect::Crypttab),
+                rows.collect::<Vec<u8>>(),
+            )
             .answer(Question::List("/dev/disk/by-uuid".into()), b"1\0");
         let (mut facts, from) = (FactSet::default(), || Source::file("a test"));
-        facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), from());
+        facts.know(
+            &Subject::host(),
+            &machine::CONTAINER,
+            "none".to_owned(),
+            from(),
+        );
         for name in ["vda", "vdb"] {
-            facts.know(&Subject::device(name), &block::KIND, block::DeviceKind::Disk, from());
+            facts.know(
+                &Subject::device(name),
+                &block::KIND,
+                block::DeviceKind::Disk,
+                from(),
+            );
         }
         for (number, (name, kind)) in unlocked.iter().enumerate() {
             let device = Subject::device(format!("dm-{number}"));
             facts.know(&device, &block::DM_NAME, (*name).to_owned(), from());
-            facts.know(&device, &block::DM_UUID, format!("CRYPT-{kind}-{name}"), from());
+            facts.know(
+                &device,
+                &block::DM_UUID,
+                format!("CRYPT-{kind}-{name}"),
+                from(),
+            );
             facts.stand(&device, &Subject::device("vdb"));
         }
         put(&host, &mut facts, &mut device::LinkDirectories::default());
@@ -261,7 +330,10 @@ mod tests {
             ("gone", "UUID=2\tfile\tluks,nofail\twhole"),
             ("odd", "UUID=1\tnone\tluks\tpart"),
             ("plain", "/dev/vdb\tthere\tplain\twhole"),
-            ("said", "/dev/vdb\tthere\tplain,cipher=aes-xts-plain64,hash=sha256\twhole"),
+            (
+                "said",
+                "/dev/vdb\tthere\tplain,cipher=aes-xts-plain64,hash=sha256\twhole",
+            ),
             ("swap", "/dev/vdb\trandom\tswap\twhole"),
             ("by-hand", "UUID=2\tnone\tluks,noauto\twhole"),
             ("null", "/dev/null\tnone\tluks\twhole"),
@@ -274,7 +346,10 @@ mod tests {
             ("swap", "PLAIN"),
         ];
         let facts = collected(&lines, &unlocked);
-        assert_eq!(list(&facts, &boot::UNLOCKED), "data gone odd plain said swap null");
+        assert_eq!(
+            list(&facts, &boot::UNLOCKED),
+            "data gone odd plain said swap null"
+        );
         assert_eq!(list(&facts, &boot::UNLOCKED_OPTIONAL), "gone");
         assert_eq!(list(&facts, &boot::UNLOCKED_MISSING), "gone null");
         assert_eq!(list(&facts, &boot::UNLOCKED_UNSEEN), "odd");
@@ -289,14 +364,20 @@ mod tests {
                 && list(&facts, &boot::UNLOCKED_MISSING).is_empty()
         };
         for (value, kind) in [
-            ("/dev/vdb\tthere\tluks,tries=3,timeout=90s,key-slot=1\twhole", "LUKS2-1"),
+            (
+                "/dev/vdb\tthere\tluks,tries=3,timeout=90s,key-slot=1\twhole",
+                "LUKS2-1",
+            ),
             ("/dev/vdb\tnone\t\twhole", "LUKS1-1"),
             ("UUID=1\tnone\t\twhole", "LUKS1-1"),
             (
                 "/dev/vdb\trandom\tswap,cipher=aes-xts-plain64,size=512,hash=sha256,sector-size=4096\twhole",
                 "PLAIN",
             ),
-            ("/dev/vdb\trandom\ttmp=ext4,cipher=aes-cbc-essiv:sha256,size=192\twhole", "PLAIN"),
+            (
+                "/dev/vdb\trandom\ttmp=ext4,cipher=aes-cbc-essiv:sha256,size=192\twhole",
+                "PLAIN",
+            ),
         ] {
             assert!(is_known(value, kind), "{value}");
         }
@@ -310,7 +391,10 @@ mod tests {
             ("/dev/vdb\trandom\tswap,cipher=bogus\twhole", "PLAIN"),
             ("/dev/vdb\trandom\tswap,size=7\twhole", "PLAIN"),
             ("/dev/vdb\trandom\tswap,size=512\twhole", "PLAIN"),
-            ("/dev/vdb\trandom\tswap,cipher=aes-xts-plain64,size=128\twhole", "PLAIN"),
+            (
+                "/dev/vdb\trandom\tswap,cipher=aes-xts-plain64,size=128\twhole",
+                "PLAIN",
+            ),
             ("/dev/vdb\trandom\tswap,hash=nonsense\twhole", "PLAIN"),
             ("/dev/vdb\trandom\tswap,sector-size=513\twhole", "PLAIN"),
             ("/dev/vdb\trandom\ttmp=bogus\twhole", "PLAIN"),
@@ -323,7 +407,11 @@ mod tests {
             assert!(!is_known(value, kind), "{value}");
         }
         let locked = collected(&[("data", "/dev/vdb\tnone\tluks\twhole")], &[]);
-        assert_eq!(list(&locked, &boot::UNLOCKED_UNSEEN), "data", "what is not unlocked now");
+        assert_eq!(
+            list(&locked, &boot::UNLOCKED_UNSEEN),
+            "data",
+            "what is not unlocked now"
+        );
     }
 
     #[test]
@@ -334,8 +422,16 @@ mod tests {
         };
         for (value, kind, expected) in [
             ("/dev/vdb\tthere\t\twhole", "PLAIN", true),
-            ("/dev/vdb\tthere\tcipher=aes-xts-plain64,hash=sha256\twhole", "PLAIN", false),
-            ("/dev/vdb\tthere\tcipher=aes-xts-plain64\twhole", "PLAIN", true),
+            (
+                "/dev/vdb\tthere\tcipher=aes-xts-plain64,hash=sha256\twhole",
+                "PLAIN",
+                false,
+            ),
+            (
+                "/dev/vdb\tthere\tcipher=aes-xts-plain64\twhole",
+                "PLAIN",
+                true,
+            ),
             ("/dev/vdb\tthere\t\twhole", "LUKS2-1", false),
             ("/dev/vdb\tthere\tluks\twhole", "PLAIN", false),
             ("/dev/vdb\trandom\tswap\twhole", "PLAIN", false),
@@ -346,6 +442,9 @@ mod tests {
             let facts = collected(&[("data", &format!("{device}\tnone\t\twhole"))], &[]);
             !list(&facts, &boot::UNLOCKED_BY_DEFAULTS).is_empty()
         };
-        assert!(locked("/dev/vdb") && !locked("UUID=1"), "what has an id has a header");
+        assert!(
+            locked("/dev/vdb") && !locked("UUID=1"),
+            "what has an id has a header"
+        );
     }
 }

@@ -1,9 +1,9 @@
-//! Whether the device that a line names exists now: a path under /dev, or a tag such as `UUID=`, which udev turns into
-//! a link under /dev/disk (fstab(5), mount(8), systemd.mount(5)).
+//! Whether the device that a line names exists now: a path under /dev, or a tag such as `UUID=`,
+//! which udev turns into a link under /dev/disk (fstab(5), mount(8), systemd.mount(5)).
 //!
-//! Whether it will exist at the next boot is unknowable; that a later boot step creates it (an unlocked disk, a network
-//! disk) is left to `rules`. Inside a container /dev is chosen by the runtime, so no device there is missing for
-//! certain.
+//! Whether it will exist at the next boot is unknowable; that a later boot step creates it (an
+//! unlocked disk, a network disk) is left to `rules`. Inside a container /dev is chosen by the
+//! runtime, so no device there is missing for certain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -31,7 +31,8 @@ const TAGS: [(&str, &str); 5] = [
 /// The names in each directory of links that was listed, or why they are unknown.
 pub type LinkDirectories = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
 
-/// Records the answer for every line. The root on the kernel's own command line exists, because this boot mounted it.
+/// Records the answer for every line. The root on the kernel's own command line exists, because
+/// this boot mounted it.
 pub fn look(host: &dyn Host, facts: &mut FactSet, listed: &mut LinkDirectories) {
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
@@ -48,12 +49,14 @@ pub fn look(host: &dyn Host, facts: &mut FactSet, listed: &mut LinkDirectories) 
     }
 }
 
-/// Whether what stands for the device of a line may lie under /dev and be none: what is mounted at another place too, a file behind
-/// a loop device, and file systems of programs and of flash chips.
+/// Whether what stands for the device of a line may lie under /dev and be none: what is mounted at
+/// another place too, a file behind a loop device, and file systems of programs and of flash chips.
 fn needs_none(facts: &FactSet, line: &Subject) -> bool {
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let fstype = facts.value(line, &boot::FSTYPE).unwrap_or_default();
-    ["bind", "rbind", "loop"].iter().any(|word| options.iter().any(|option| option == word))
+    ["bind", "rbind", "loop"]
+        .iter()
+        .any(|word| options.iter().any(|option| option == word))
         || fstype.starts_with("fuse")
         || fstype == "ubifs"
 }
@@ -69,29 +72,44 @@ pub fn of(
     let found = if mounted_by_uuid(facts, given).is_some() {
         Reading::known(NamedDevice::There, Source::derived([mount::UUID.name()]))
     } else if let Some((directory, value)) = tagged(given) {
-        let names = listed.entry(directory).or_insert_with(|| match host.list(Path::new(directory)) {
-            Ok(names) => Reading::known(names.into_iter().collect(), Source::file(directory)),
-            Err(miss) => refused(&miss, directory),
-        });
+        let names =
+            listed
+                .entry(directory)
+                .or_insert_with(|| match host.list(Path::new(directory)) {
+                    Ok(names) => {
+                        Reading::known(names.into_iter().collect(), Source::file(directory))
+                    }
+                    Err(miss) => refused(&miss, directory),
+                });
         names.as_ref().map(|names| {
             let is_there = names.contains(OsStr::new(&encoded(value)));
-            if is_there { NamedDevice::There } else { NamedDevice::Missing }
+            if is_there {
+                NamedDevice::There
+            } else {
+                NamedDevice::Missing
+            }
         })
     } else if given.starts_with("/dev/") {
         path(host, facts, given)
     } else {
         return Reading::known(NamedDevice::None, written.clone());
     };
-    let contained = facts.value(&Subject::host(), &machine::CONTAINER).is_none_or(|kind| kind != "none");
+    let contained = facts
+        .value(&Subject::host(), &machine::CONTAINER)
+        .is_none_or(|kind| kind != "none");
     match found {
-        Reading::Known { value: NamedDevice::Missing | NamedDevice::Other, .. } if contained => {
-            Reading::unknown(
-                Why::Ambiguous,
-                format!("{given} is not there, and it is unknown whether /dev here is the machine's own"),
-            )
-        }
+        Reading::Known {
+            value: NamedDevice::Missing | NamedDevice::Other,
+            ..
+        } if contained => Reading::unknown(
+            Why::Ambiguous,
+            format!(
+                "{given} is not there, and it is unknown whether /dev here is the machine's own"
+            ),
+        ),
         found @ (Reading::Known {
-            value: NamedDevice::There | NamedDevice::Missing | NamedDevice::Other | NamedDevice::None,
+            value:
+                NamedDevice::There | NamedDevice::Missing | NamedDevice::Other | NamedDevice::None,
             ..
         }
         | Reading::Unknown { .. }) => found,
@@ -101,7 +119,13 @@ pub fn of(
 /// The directory of links for a tag, and its value.
 fn tagged(given: &str) -> Option<(&'static str, &str)> {
     let (tag, directory) = TAGS.into_iter().find(|(tag, _)| given.starts_with(tag))?;
-    Some((directory, given.strip_prefix(tag).unwrap_or_default().trim_matches('"')))
+    Some((
+        directory,
+        given
+            .strip_prefix(tag)
+            .unwrap_or_default()
+            .trim_matches('"'),
+    ))
 }
 
 /// The link under /dev that a tag stands for; none of what is no tag.
@@ -125,12 +149,17 @@ fn mounted_by_uuid<'f>(facts: &'f FactSet, given: &str) -> Option<&'f Subject> {
 
 /// Mounts whose file system lies on this device itself.
 pub fn mounted<'f>(facts: &'f FactSet, device: &'f Subject) -> impl Iterator<Item = &'f Subject> {
-    facts.subjects(Scope::Mount).filter(move |mounted| facts.below(mounted).contains(device))
+    facts
+        .subjects(Scope::Mount)
+        .filter(move |mounted| facts.below(mounted).contains(device))
 }
 
 /// A path: that of a device which was read already, or one that leads to a device.
 fn path(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<NamedDevice> {
-    let known = given.strip_prefix("/dev/").map(Subject::device).filter(|found| facts.contains(found));
+    let known = given
+        .strip_prefix("/dev/")
+        .map(Subject::device)
+        .filter(|found| facts.contains(found));
     if known.is_some() {
         return Reading::known(NamedDevice::There, Source::derived([device::KIND.name()]));
     }
@@ -143,8 +172,8 @@ fn path(host: &dyn Host, facts: &FactSet, given: &str) -> Reading<NamedDevice> {
     }
 }
 
-/// As udev writes a label or an id as a name: what is neither a letter, a digit nor one of `#+-.:=@_` becomes `\xNN`
-/// (systemd's encode_devnode_name).
+/// As udev writes a label or an id as a name: what is neither a letter, a digit nor one of
+/// `#+-.:=@_` becomes `\xNN` (systemd's encode_devnode_name).
 fn encoded(value: &str) -> String {
     let bytes = text::raw(value);
     let plain = |c: char| c.is_ascii_alphanumeric() || "#+-.:=@_".contains(c);
@@ -168,17 +197,34 @@ mod tests {
     fn found(host: &Fake, named: &str, container: &str) -> Option<String> {
         let mut facts = FactSet::default();
         let line = Subject::boot("/data");
-        facts.know(&Subject::host(), &machine::CONTAINER, container.to_owned(), Source::file("cgroup"));
+        facts.know(
+            &Subject::host(),
+            &machine::CONTAINER,
+            container.to_owned(),
+            Source::file("cgroup"),
+        );
         facts.know(
             &Subject::device("sda1"),
             &device::KIND,
             device::DeviceKind::Partition,
             Source::file("sysfs"),
         );
-        facts.know(&line, &boot::SOURCE, named.to_owned(), Source::line("/etc/fstab", 3));
-        facts.know(&Subject::mount("/srv"), &mount::UUID, "9f-3".to_owned(), Source::call("superblock"));
+        facts.know(
+            &line,
+            &boot::SOURCE,
+            named.to_owned(),
+            Source::line("/etc/fstab", 3),
+        );
+        facts.know(
+            &Subject::mount("/srv"),
+            &mount::UUID,
+            "9f-3".to_owned(),
+            Source::call("superblock"),
+        );
         look(host, &mut facts, &mut LinkDirectories::default());
-        facts.value(&line, &boot::DEVICE).map(|found| found.word().to_owned())
+        facts
+            .value(&line, &boot::DEVICE)
+            .map(|found| found.word().to_owned())
     }
 
     #[test]
@@ -191,20 +237,39 @@ mod tests {
         ] {
             let (mut facts, line) = (FactSet::default(), Subject::boot("/data"));
             let from = || Source::line("/etc/fstab", 3);
-            facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), from());
+            facts.know(
+                &Subject::host(),
+                &machine::CONTAINER,
+                "none".to_owned(),
+                from(),
+            );
             facts.know(&line, &boot::SOURCE, "/dev/shm/x".to_owned(), from());
             facts.know(&line, &boot::FSTYPE, fstype.to_owned(), from());
             facts.know(&line, &boot::OPTIONS, vec![option.to_owned()], from());
-            look(&Fake::default(), &mut facts, &mut LinkDirectories::default());
-            assert_eq!(facts.value(&line, &boot::DEVICE), Some(expected), "{fstype} {option}");
+            look(
+                &Fake::default(),
+                &mut facts,
+                &mut LinkDirectories::default(),
+            );
+            assert_eq!(
+                facts.value(&line, &boot::DEVICE),
+                Some(expected),
+                "{fstype} {option}"
+            );
         }
     }
 
     #[test]
     fn a_device_is_there_or_missing_or_none() {
         let host = Fake::default()
-            .answer(Question::List("/dev/disk/by-uuid".into()), b"0a-1\0C0FF-EE\0")
-            .answer(Question::List("/dev/disk/by-label".into()), b"my\\x20data\0")
+            .answer(
+                Question::List("/dev/disk/by-uuid".into()),
+                b"0a-1\0C0FF-EE\0",
+            )
+            .answer(
+                Question::List("/dev/disk/by-label".into()),
+                b"my\\x20data\0",
+            )
             .node("/dev/mapper/vg-lv", 0o060_600)
             .node("/dev/null", 0o020_666)
             .refuse(Question::Stat("/dev/held".into()), MissKind::TimedOut);
@@ -229,7 +294,11 @@ mod tests {
             ("server:/export", "none", Some("none")),
             ("pool/data", "docker", Some("none")),
         ] {
-            assert_eq!(found(&host, named, container).as_deref(), expected, "{named} in {container}");
+            assert_eq!(
+                found(&host, named, container).as_deref(),
+                expected,
+                "{named} in {container}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! One mount of the next boot, decoded, and what every list of such mounts needs: options, names and notes.
+//! One mount of the next boot, decoded, and what every list of such mounts needs: options, names
+//! and notes.
 //!
 //! The lists themselves are read beside this file.
 
@@ -29,7 +30,10 @@ pub struct BootEntry {
 
 impl BootEntry {
     pub fn origin(&self) -> Source {
-        Source::File { path: self.path.clone(), line: self.line }
+        Source::File {
+            path: self.path.clone(),
+            line: self.line,
+        }
     }
 
     pub fn put(self, facts: &mut FactSet) {
@@ -50,12 +54,22 @@ impl BootEntry {
         facts.put(&subject, &boot::WRITTEN_TYPE, self.fstype.clone());
         facts.put(&subject, &boot::FSTYPE, fstype.unwrap_or(self.fstype));
         if let Some(numbers) = &self.numbers {
-            facts.know(&subject, &boot::DUMP_AND_PASS, safe(numbers), origin.clone());
+            facts.know(
+                &subject,
+                &boot::DUMP_AND_PASS,
+                safe(numbers),
+                origin.clone(),
+            );
         }
         if let Some(whole) = self.whole {
             facts.know(&subject, &boot::WHOLE, whole, origin.clone());
         }
-        facts.know(&subject, &boot::OPTIONS, options(&self.options), origin.clone());
+        facts.know(
+            &subject,
+            &boot::OPTIONS,
+            options(&self.options),
+            origin.clone(),
+        );
         facts.know(&subject, &boot::WHERE, origin.to_string(), origin);
         facts.put(&subject, &boot::AUTO, self.auto);
         if let Some(mounted) = mounted {
@@ -73,20 +87,29 @@ pub fn mounts_itself(options: &[String]) -> bool {
     !has("noauto") || has("x-systemd.automount")
 }
 
-/// The comma-separated options; a comma inside double quotes does not separate (mount(8), needed for SELinux contexts).
+/// The comma-separated options; a comma inside double quotes does not separate (mount(8), needed
+/// for SELinux contexts).
 pub fn options(text: &[u8]) -> Vec<String> {
     let mut quoted = false;
     let ends = |byte: &u8| {
         quoted ^= *byte == b'"';
         *byte == b',' && !quoted
     };
-    text.split(ends).map(<[u8]>::trim_ascii).filter(|word| !word.is_empty()).map(safe).collect()
+    text.split(ends)
+        .map(<[u8]>::trim_ascii)
+        .filter(|word| !word.is_empty())
+        .map(safe)
+        .collect()
 }
 
 /// The mount in sight on this mount point: the last of those with its name.
 pub fn mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
     let nth = |n: usize| {
-        let subject = Subject::mount(if n > 1 { format!("{point}#{n}") } else { point.to_owned() });
+        let subject = Subject::mount(if n > 1 {
+            format!("{point}#{n}")
+        } else {
+            point.to_owned()
+        });
         facts.contains(&subject).then_some(subject)
     };
     (1..).map_while(nth).last()
@@ -99,7 +122,10 @@ pub fn unused(facts: &FactSet, point: &str) -> Subject {
         return first;
     }
     let taken = facts.subjects(Scope::Boot).filter(|subject| {
-        subject.name().strip_prefix(point).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+        subject
+            .name()
+            .strip_prefix(point)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
     });
     Subject::boot(format!("{point}#{}", taken.count() + 1))
 }
@@ -120,7 +146,10 @@ pub fn note(facts: &mut FactSet, miss: &Miss, path: &str) -> Unread {
     let unread = refused(miss, path);
     match &unread {
         Reading::Unknown { why, detail, .. } if *why != Why::Absent => {
-            facts.warn(BootNote::Gap { detail: detail.clone(), why: *why });
+            facts.warn(BootNote::Gap {
+                detail: detail.clone(),
+                why: *why,
+            });
             Some(unread)
         }
         _ => None,

@@ -1,9 +1,10 @@
-//! Lines that mount one file system at several places. The first mount sets its options, and those of the others are
-//! ignored (mount(2); `sget_fc` and its callers in fs/super.c). Options of a mount, such as noatime or nodev, apply to
-//! each.
+//! Lines that mount one file system at several places. The first mount sets its options, and those
+//! of the others are ignored (mount(2); `sget_fc` and its callers in fs/super.c). Options of a
+//! mount, such as noatime or nodev, apply to each.
 //!
-//! The effect on the options is concluded in `validity`. The order of lines in fstab is irrelevant: systemd mounts
-//! parent directories first (systemd.mount(5), implicit dependencies), and everything else concurrently.
+//! The effect on the options is concluded in `validity`. The order of lines in fstab is irrelevant:
+//! systemd mounts parent directories first (systemd.mount(5), implicit dependencies), and
+//! everything else concurrently.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,8 +15,8 @@ use crate::facts::{FactSet, Scope, Source, Subject};
 use crate::host::{Host, path_bytes, path_of};
 use crate::text;
 
-/// Options of a mount, or of its initiator, which apply to each line separately. A differing `ro` is refused, not
-/// ignored.
+/// Options of a mount, or of its initiator, which apply to each line separately. A differing `ro`
+/// is refused, not ignored.
 const OF_A_MOUNT: [&str; 42] = [
     "defaults",
     "ro",
@@ -78,21 +79,32 @@ impl MountDeclaration {
         self.auto == Some(true) && !self.options.iter().any(may_be_left)
     }
 
-    /// Whether what mounts this line may mount the other: a type that is not the file system's mounts nothing.
+    /// Whether what mounts this line may mount the other: a type that is not the file system's
+    /// mounts nothing.
     fn may_be_of_the_type_of(&self, other: &Self) -> bool {
         let (one, other) = (self.fstype.as_deref(), other.fstype.as_deref());
         one == other || [one, other].contains(&None) || [one, other].contains(&Some("auto"))
     }
 }
 
-/// Records for every line which one comes first, and which of its own options have no effect for that reason.
+/// Records for every line which one comes first, and which of its own options have no effect for
+/// that reason.
 pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
     let mut of_devices: BTreeMap<Vec<u8>, Vec<MountDeclaration>> = BTreeMap::new();
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for subject in lines {
-        let Some(source) = facts.value(&subject, &boot::SOURCE) else { continue };
-        facts.know(&subject, &boot::SET_BY_FIRST, Vec::new(), Source::derived([boot::SOURCE.name()]));
-        let Some(device) = device(host, &source) else { continue };
+        let Some(source) = facts.value(&subject, &boot::SOURCE) else {
+            continue;
+        };
+        facts.know(
+            &subject,
+            &boot::SET_BY_FIRST,
+            Vec::new(),
+            Source::derived([boot::SOURCE.name()]),
+        );
+        let Some(device) = device(host, &source) else {
+            continue;
+        };
         let read = |key| facts.value(&subject, key);
         let line = MountDeclaration {
             place: read(&boot::WHERE).unwrap_or_default(),
@@ -112,25 +124,47 @@ pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
 }
 
 fn judge(line: &MountDeclaration, all: &[MountDeclaration], facts: &mut FactSet) {
-    let source = || Source::derived([boot::SOURCE.name(), boot::POINT.name(), boot::OPTIONS.name()]);
+    let source = || {
+        Source::derived([
+            boot::SOURCE.name(),
+            boot::POINT.name(),
+            boot::OPTIONS.name(),
+        ])
+    };
     let others = || all.iter().filter(|other| other.point != line.point);
     // Of several candidates, the one that precedes all others: the uppermost.
-    let first = others().filter(|other| is_before(other, line)).min_by_key(|other| other.point.len());
+    let first = others()
+        .filter(|other| is_before(other, line))
+        .min_by_key(|other| other.point.len());
     if let Some(first) = first {
         facts.know(&line.subject, &boot::FIRST, first.place.clone(), source());
-        facts.know(&line.subject, &boot::OVERRULED, lacking(line, first), source());
-        facts.know(&line.subject, &boot::SET_BY_FIRST, lacking(first, line), source());
+        facts.know(
+            &line.subject,
+            &boot::OVERRULED,
+            lacking(line, first),
+            source(),
+        );
+        facts.know(
+            &line.subject,
+            &boot::SET_BY_FIRST,
+            lacking(first, line),
+            source(),
+        );
         return;
     }
     let beside = others().filter(|other| !is_before(line, other));
-    let differ =
-        |other: &&MountDeclaration| !lacking(line, other).is_empty() || !lacking(other, line).is_empty();
-    let places: Vec<String> = beside.filter(differ).map(|other| other.place.clone()).collect();
+    let differ = |other: &&MountDeclaration| {
+        !lacking(line, other).is_empty() || !lacking(other, line).is_empty()
+    };
+    let places: Vec<String> = beside
+        .filter(differ)
+        .map(|other| other.place.clone())
+        .collect();
     facts.know(&line.subject, &boot::UNORDERED, places, source());
 }
 
-/// Whether a line is mounted before another for certain: it is a parent directory, or it is mounted at boot and the
-/// other on demand.
+/// Whether a line is mounted before another for certain: it is a parent directory, or it is mounted
+/// at boot and the other on demand.
 fn is_before(one: &MountDeclaration, other: &MountDeclaration) -> bool {
     let above = one.point == "/" || Path::new(&other.point).starts_with(&one.point);
     let below = other.point == "/" || Path::new(&one.point).starts_with(&other.point);
@@ -153,10 +187,18 @@ fn lacking(line: &MountDeclaration, other: &MountDeclaration) -> Vec<String> {
         .collect()
 }
 
-/// The device node that a line mounts, links followed where possible; `None` where it is no block device.
+/// The device node that a line mounts, links followed where possible; `None` where it is no block
+/// device.
 fn device(host: &dyn Host, source: &str) -> Option<Vec<u8>> {
-    let path = if source.starts_with("/dev/") { path_of(text::raw(source)) } else { link_of(source)? };
-    Some(host.real_path(&path).map_or_else(|_| path_bytes(&path).to_vec(), |to| path_bytes(&to).to_vec()))
+    let path = if source.starts_with("/dev/") {
+        path_of(text::raw(source))
+    } else {
+        link_of(source)?
+    };
+    Some(host.real_path(&path).map_or_else(
+        |_| path_bytes(&path).to_vec(),
+        |to| path_bytes(&to).to_vec(),
+    ))
 }
 
 #[cfg(test)]
@@ -165,8 +207,8 @@ mod tests {
     use crate::host::Question;
     use crate::testing::Fake;
 
-    /// The facts about each line of `device point options`, in order: the first line, the overruled options, the
-    /// unordered lines.
+    /// The facts about each line of `device point options`, in order: the first line, the overruled
+    /// options, the unordered lines.
     fn said(lines: &[&str]) -> Vec<String> {
         let mut facts = FactSet::default();
         let from = || Source::file("/etc/fstab");
@@ -180,14 +222,26 @@ mod tests {
             facts.know(&subject, &boot::AUTO, !words[2].contains("noauto"), from());
             facts.know(&subject, &boot::OPTIONS, options, from());
         }
-        let host = Fake::default().answer(Question::RealPath("/dev/disk/by-uuid/1-2".into()), "/dev/sda1");
+        let host = Fake::default().answer(
+            Question::RealPath("/dev/disk/by-uuid/1-2".into()),
+            "/dev/sda1",
+        );
         conclude(&host, &mut facts);
         let tell = |line: &&str| {
             let of = Subject::boot(line.split(' ').nth(1).unwrap());
-            let list =
-                |key| facts.value(&of, key).map_or_else(|| "-".to_owned(), |all: Vec<String>| all.join(","));
-            let first = facts.value(&of, &boot::FIRST).unwrap_or_else(|| "-".to_owned());
-            format!("{first} {} {}", list(&boot::OVERRULED), list(&boot::UNORDERED))
+            let list = |key| {
+                facts
+                    .value(&of, key)
+                    .map_or_else(|| "-".to_owned(), |all: Vec<String>| all.join(","))
+            };
+            let first = facts
+                .value(&of, &boot::FIRST)
+                .unwrap_or_else(|| "-".to_owned());
+            format!(
+                "{first} {} {}",
+                list(&boot::OVERRULED),
+                list(&boot::UNORDERED)
+            )
         };
         lines.iter().map(tell).collect()
     }
@@ -200,7 +254,11 @@ mod tests {
             ("UUID=1-2 /a defaults,nofail", false),
             ("UUID=1-2 /a noauto,x-systemd.automount", false),
         ] {
-            assert_eq!(said(&[first, second])[1] == "line 1 nobarrier -", overruled, "{first}");
+            assert_eq!(
+                said(&[first, second])[1] == "line 1 nobarrier -",
+                overruled,
+                "{first}"
+            );
         }
         let line = |fstype: Option<&str>| MountDeclaration {
             subject: Subject::boot("/a"),
@@ -211,13 +269,20 @@ mod tests {
             options: Vec::new(),
         };
         let (ext4, xfs) = (line(Some("ext4")), line(Some("xfs")));
-        assert!(!is_before(&xfs, &ext4) && is_before(&ext4, &ext4) && is_before(&line(Some("auto")), &ext4));
+        assert!(
+            !is_before(&xfs, &ext4)
+                && is_before(&ext4, &ext4)
+                && is_before(&line(Some("auto")), &ext4)
+        );
     }
 
     #[test]
     fn what_the_first_line_sets_is_told_of_the_second() {
         let mut facts = FactSet::default();
-        for (n, (point, options)) in [("/", "nobarrier"), ("/srv/pg", "noatime")].into_iter().enumerate() {
+        for (n, (point, options)) in [("/", "nobarrier"), ("/srv/pg", "noatime")]
+            .into_iter()
+            .enumerate()
+        {
             let (subject, from) = (Subject::boot(point), || Source::file("/etc/fstab"));
             facts.know(&subject, &boot::SOURCE, "/dev/sda1".to_owned(), from());
             facts.know(&subject, &boot::POINT, point.to_owned(), from());
@@ -226,16 +291,29 @@ mod tests {
             facts.know(&subject, &boot::OPTIONS, vec![options.to_owned()], from());
         }
         conclude(&Fake::default(), &mut facts);
-        let set = |point| facts.value(&Subject::boot(point), &boot::SET_BY_FIRST).unwrap();
-        assert_eq!((set("/"), set("/srv/pg")), (Vec::new(), vec!["nobarrier".to_owned()]));
+        let set = |point| {
+            facts
+                .value(&Subject::boot(point), &boot::SET_BY_FIRST)
+                .unwrap()
+        };
+        assert_eq!(
+            (set("/"), set("/srv/pg")),
+            (Vec::new(), vec!["nobarrier".to_owned()])
+        );
     }
 
     #[test]
     fn the_options_of_the_first_mount_hold() {
         let root = "UUID=1-2 / defaults";
         for (second, expect) in [
-            ("/dev/sda1 /srv/pg noatime,nodelalloc,nobarrier", "line 1 nodelalloc,nobarrier -"),
-            ("UUID=\"1-2\" /srv/pg subvol=@pg,compress=zstd,x-systemd.automount", "line 1 compress=zstd -"),
+            (
+                "/dev/sda1 /srv/pg noatime,nodelalloc,nobarrier",
+                "line 1 nodelalloc,nobarrier -",
+            ),
+            (
+                "UUID=\"1-2\" /srv/pg subvol=@pg,compress=zstd,x-systemd.automount",
+                "line 1 compress=zstd -",
+            ),
             ("UUID=1-2 /srv/pg noatime,nodev", "line 1  -"),
             ("/dev/sdb1 /srv/pg nobarrier", "- - -"),
             ("UUID=3 /srv/pg nobarrier", "- - -"),
@@ -243,7 +321,11 @@ mod tests {
         ] {
             let found = said(&[root, second]);
             assert_eq!(found[1], expect, "{second}");
-            assert!(found[0] == "- - -" || found[0] == "- - ", "the first line is as it was: {}", found[0]);
+            assert!(
+                found[0] == "- - -" || found[0] == "- - ",
+                "the first line is as it was: {}",
+                found[0]
+            );
             assert_eq!(
                 said(&[second, root])[0].replace("line 2", "line 1"),
                 expect,
@@ -252,14 +334,24 @@ mod tests {
         }
     }
 
-    /// Neither lies above the other, so that either may come first: nothing is overruled for certain.
+    /// Neither lies above the other, so that either may come first: nothing is overruled for
+    /// certain.
     #[test]
     fn what_is_mounted_side_by_side_has_no_order() {
         let a = "/dev/sda1 /srv/a noatime,nobarrier";
-        assert_eq!(said(&[a, "/dev/sda1 /srv/b noatime"]), ["- - line 2", "- - line 1"]);
+        assert_eq!(
+            said(&[a, "/dev/sda1 /srv/b noatime"]),
+            ["- - line 2", "- - line 1"]
+        );
         assert_eq!(said(&[a, "/dev/sda1 /srv/b nobarrier"]), ["- - ", "- - "]);
         assert_eq!(said(&[a, "/dev/sda1 /srv/b noauto"])[1], "line 1  -");
-        assert_eq!(said(&[a, "/dev/sda1 /srv/ab noauto,data=journal"])[1], "line 1 data=journal -");
-        assert_eq!(said(&["/dev/sda1 /srv noauto", "/dev/sda1 /srv/b nobarrier"])[1], "- - line 1");
+        assert_eq!(
+            said(&[a, "/dev/sda1 /srv/ab noauto,data=journal"])[1],
+            "line 1 data=journal -"
+        );
+        assert_eq!(
+            said(&["/dev/sda1 /srv noauto", "/dev/sda1 /srv/b nobarrier"])[1],
+            "- - line 1"
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! The swap of the next boot, and whether it is active now.
 //!
-//! Lines of fstab and the names of swap units come from the files beside this one. Only active swap is known to be
-//! swap, because the contents of devices and files are not read. The device of a unit is not read either. A zram device
-//! is created at each boot by a service that is not examined.
+//! Lines of fstab and the names of swap units come from the files beside this one. Only active swap
+//! is known to be swap, because the contents of devices and files are not read. The device of a
+//! unit is not read either. A zram device is created at each boot by a service that is not
+//! examined.
 
 use super::device;
 use super::entry::FSTAB;
@@ -36,15 +37,25 @@ enum SwapState {
 }
 
 /// Records the swaps by state.
-pub fn put(host: &dyn Host, swaps: &[Swap], facts: &mut FactSet, listed: &mut device::LinkDirectories) {
+pub fn put(
+    host: &dyn Host,
+    swaps: &[Swap],
+    facts: &mut FactSet,
+    listed: &mut device::LinkDirectories,
+) {
     let written = Source::file(FSTAB);
     let active = active(host, facts);
     let [mut all, mut missing, mut unfit, mut unseen] = [const { Vec::new() }; 4];
     for swap in swaps {
         let (name, found) = match swap {
             Swap::Unit(name) => (name, SwapState::Unseen),
-            Swap::Line { named, options, whole } => {
-                let is_known = *whole == Some(true) && options.iter().all(|option| is_known(option));
+            Swap::Line {
+                named,
+                options,
+                whole,
+            } => {
+                let is_known =
+                    *whole == Some(true) && options.iter().all(|option| is_known(option));
                 (named, line(host, facts, named, is_known, &active, listed))
             }
         };
@@ -94,7 +105,11 @@ fn line(
     }
     let on = device::found(host, facts, named);
     if is_active(host, facts, named, on.as_ref(), active) {
-        return if is_known { SwapState::Active } else { SwapState::Unseen };
+        return if is_known {
+            SwapState::Active
+        } else {
+            SwapState::Unseen
+        };
     }
     if on.is_some_and(|device| device::mounted(facts, &device).next().is_some()) {
         return SwapState::Unfit;
@@ -108,11 +123,19 @@ fn line(
         };
     }
     match device::of(host, facts, named, &Source::file(FSTAB), listed) {
-        Reading::Known { value: NamedDevice::Missing, .. } => SwapState::Missing,
-        Reading::Known { value: NamedDevice::Other, .. } => SwapState::Unfit,
-        Reading::Known { value: NamedDevice::There | NamedDevice::None, .. } | Reading::Unknown { .. } => {
-            SwapState::Unseen
+        Reading::Known {
+            value: NamedDevice::Missing,
+            ..
+        } => SwapState::Missing,
+        Reading::Known {
+            value: NamedDevice::Other,
+            ..
+        } => SwapState::Unfit,
+        Reading::Known {
+            value: NamedDevice::There | NamedDevice::None,
+            ..
         }
+        | Reading::Unknown { .. } => SwapState::Unseen,
     }
 }
 
@@ -125,9 +148,17 @@ fn is_active(
     active: &[Vec<u8>],
 ) -> bool {
     let path = text::raw(named);
-    let real = || host.real_path(&path_of(path.clone())).ok().filter(|_| path.starts_with(b"/"));
+    let real = || {
+        host.real_path(&path_of(path.clone()))
+            .ok()
+            .filter(|_| path.starts_with(b"/"))
+    };
     active.contains(&path)
-        || on.is_some_and(|on| active.iter().any(|other| device_at(host, other, facts).as_ref() == Some(on)))
+        || on.is_some_and(|on| {
+            active
+                .iter()
+                .any(|other| device_at(host, other, facts).as_ref() == Some(on))
+        })
         || real().is_some_and(|real| active.iter().any(|other| other == path_bytes(&real)))
 }
 
@@ -141,7 +172,10 @@ mod tests {
 
     fn machine_with(active: &str) -> (Fake, FactSet) {
         let host = Fake::default()
-            .file("/proc/swaps", format!("Filename Type Size Used Priority\n{active}\n"))
+            .file(
+                "/proc/swaps",
+                format!("Filename Type Size Used Priority\n{active}\n"),
+            )
             .node("/var/there.swap", 0o100_600)
             .node("/etc/passwd", 0o100_644)
             .node("/srv", 0o040_755)
@@ -149,9 +183,19 @@ mod tests {
             .answer(Question::RealPath("/dev/disk/by-uuid/7".into()), "/dev/vdb")
             .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
         let (mut facts, from) = (FactSet::default(), || Source::file("a test"));
-        facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), from());
+        facts.know(
+            &Subject::host(),
+            &machine::CONTAINER,
+            "none".to_owned(),
+            from(),
+        );
         for name in ["vda", "vdb"] {
-            facts.know(&Subject::device(name), &block::KIND, block::DeviceKind::Disk, from());
+            facts.know(
+                &Subject::device(name),
+                &block::KIND,
+                block::DeviceKind::Disk,
+                from(),
+            );
         }
         facts.mention(&Subject::mount("/"));
         facts.stand(&Subject::mount("/"), &Subject::device("vda"));
@@ -161,10 +205,23 @@ mod tests {
     fn found(active: &str, named: &str, options: &str) -> SwapState {
         let (host, mut facts) = machine_with(active);
         let options = options.split(',').map(str::to_owned).collect();
-        let swap = Swap::Line { named: named.to_owned(), options, whole: Some(true) };
-        put(&host, &[swap], &mut facts, &mut device::LinkDirectories::default());
+        let swap = Swap::Line {
+            named: named.to_owned(),
+            options,
+            whole: Some(true),
+        };
+        put(
+            &host,
+            &[swap],
+            &mut facts,
+            &mut device::LinkDirectories::default(),
+        );
         let has = |key: &Key<Vec<String>>| !facts.value(&Subject::host(), key).unwrap().is_empty();
-        match (has(&boot::SWAPS_MISSING), has(&boot::SWAPS_UNFIT), has(&boot::SWAPS_UNSEEN)) {
+        match (
+            has(&boot::SWAPS_MISSING),
+            has(&boot::SWAPS_UNFIT),
+            has(&boot::SWAPS_UNSEEN),
+        ) {
             (false, false, false) => SwapState::Active,
             (true, false, false) => SwapState::Missing,
             (false, true, false) => SwapState::Unfit,
@@ -175,9 +232,17 @@ mod tests {
     #[test]
     fn only_what_is_active_is_known_to_be_swap() {
         for (active, named, expected) in [
-            ("/var/there.swap file 1 0 -2", "/var/there.swap", SwapState::Active),
+            (
+                "/var/there.swap file 1 0 -2",
+                "/var/there.swap",
+                SwapState::Active,
+            ),
             ("", "/var/there.swap", SwapState::Unseen),
-            ("/var/there.swap\\040(deleted) file 1 0 -2", "/var/there.swap", SwapState::Unseen),
+            (
+                "/var/there.swap\\040(deleted) file 1 0 -2",
+                "/var/there.swap",
+                SwapState::Unseen,
+            ),
             ("", "/etc/passwd", SwapState::Unseen),
             ("", "/var/gone.swap", SwapState::Missing),
             ("", "/srv", SwapState::Unfit),
@@ -189,9 +254,17 @@ mod tests {
             ("/dev/vdb partition 1 0 -2", "UUID=7", SwapState::Active),
             ("", "UUID=7", SwapState::Unseen),
             ("/dev/vdb partition 1 0 -2", "UUID=8", SwapState::Missing),
-            ("/dev/zram0 partition 1 0 -2", "/dev/zram0", SwapState::Unseen),
+            (
+                "/dev/zram0 partition 1 0 -2",
+                "/dev/zram0",
+                SwapState::Unseen,
+            ),
         ] {
-            assert_eq!(found(active, named, "sw"), expected, "{named}, while active is {active}");
+            assert_eq!(
+                found(active, named, "sw"),
+                expected,
+                "{named}, while active is {active}"
+            );
         }
     }
 
@@ -210,7 +283,15 @@ mod tests {
                 "{options}"
             );
         }
-        for options in ["bogus", "sw,pri=32768", "pri=+1", "pri=", "pri", "discard=often", "noatime"] {
+        for options in [
+            "bogus",
+            "sw,pri=32768",
+            "pri=+1",
+            "pri=",
+            "pri",
+            "discard=often",
+            "noatime",
+        ] {
             assert_eq!(
                 found("/dev/vdb partition 1 0 -2", "/dev/vdb", options),
                 SwapState::Unseen,
@@ -222,9 +303,29 @@ mod tests {
     #[test]
     fn a_line_that_is_not_whole_and_a_unit_are_not_known() {
         let (host, mut facts) = machine_with("/dev/vdb partition 1 0 -2");
-        let line = |whole| Swap::Line { named: "/dev/vdb".to_owned(), options: Vec::new(), whole };
-        let swaps = [Swap::Unit("dev-vdb.swap".to_owned()), line(Some(false)), line(None), line(Some(true))];
-        put(&host, &swaps, &mut facts, &mut device::LinkDirectories::default());
-        assert_eq!(facts.value(&Subject::host(), &boot::SWAPS_UNSEEN).unwrap().len(), 3);
+        let line = |whole| Swap::Line {
+            named: "/dev/vdb".to_owned(),
+            options: Vec::new(),
+            whole,
+        };
+        let swaps = [
+            Swap::Unit("dev-vdb.swap".to_owned()),
+            line(Some(false)),
+            line(None),
+            line(Some(true)),
+        ];
+        put(
+            &host,
+            &swaps,
+            &mut facts,
+            &mut device::LinkDirectories::default(),
+        );
+        assert_eq!(
+            facts
+                .value(&Subject::host(), &boot::SWAPS_UNSEEN)
+                .unwrap()
+                .len(),
+            3
+        );
     }
 }

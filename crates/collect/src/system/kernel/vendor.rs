@@ -1,9 +1,9 @@
-//! The vendor of a kernel by its release string, and whether that vendor backports features, so that "older than"
-//! cannot be concluded from the number.
+//! The vendor of a kernel by its release string, and whether that vendor backports features, so
+//! that "older than" cannot be concluded from the number.
 //!
-//! Pure text matching. A stable tree with a packager's tail (Debian, Amazon, Fedora, Arch) matches its version number;
-//! enterprise kernels do not. An unknown tail that looks like an RPM's counts as backporting, because an error in that
-//! direction costs nothing.
+//! Pure text matching. A stable tree with a packager's tail (Debian, Amazon, Fedora, Arch) matches
+//! its version number; enterprise kernels do not. An unknown tail that looks like an RPM's counts
+//! as backporting, because an error in that direction costs nothing.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vendor {
@@ -46,12 +46,25 @@ const BY_TAIL: &[(&str, &str, bool)] = &[
     ("-rpi", "raspberry", false),
 ];
 
-/// Base versions of SUSE's enterprise kernels; the same numbers with another tail are openSUSE's rolling ones.
-const SUSE_BASES: &[&str] = &["3.0.", "3.12.", "4.4.", "4.12.", "5.3.", "5.14.", "6.4.", "6.12.0-16"];
+/// Base versions of SUSE's enterprise kernels; the same numbers with another tail are openSUSE's
+/// rolling ones.
+const SUSE_BASES: &[&str] = &[
+    "3.0.",
+    "3.12.",
+    "4.4.",
+    "4.12.",
+    "5.3.",
+    "5.14.",
+    "6.4.",
+    "6.12.0-16",
+];
 
 /// The vendor by release and build text (`uname -r`, /proc/version).
 pub fn of(release: &str, build: &str) -> Vendor {
-    let digits = release.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let digits = release
+        .bytes()
+        .take_while(|b| b.is_ascii_digit() || *b == b'.')
+        .count();
     let tail = release.get(digits..).unwrap_or_default();
     let is = |name, backports| Vendor { name, backports };
     if let Some((_, name, backports)) = BY_TAIL.iter().find(|(mark, ..)| tail.contains(mark)) {
@@ -72,7 +85,14 @@ pub fn of(release: &str, build: &str) -> Vendor {
     }
     if debian_level(build).is_some() || (build.is_empty() && named_by_debian(release)) {
         let is_for_cloud = tail.contains("-cloud-");
-        return is(if is_for_cloud { "debian-cloud" } else { "debian" }, false);
+        return is(
+            if is_for_cloud {
+                "debian-cloud"
+            } else {
+                "debian"
+            },
+            false,
+        );
     }
     let architectures = [".x86_64", ".aarch64", ".ppc64le", ".s390x"];
     match tail {
@@ -84,7 +104,13 @@ pub fn of(release: &str, build: &str) -> Vendor {
 }
 
 /// Suffixes of Ubuntu's general-purpose kernels.
-const UBUNTU_FOR_ALL: &[&str] = &["-generic", "-generic-64k", "-lowlatency", "-lowlatency-64k", "-virtual"];
+const UBUNTU_FOR_ALL: &[&str] = &[
+    "-generic",
+    "-generic-64k",
+    "-lowlatency",
+    "-lowlatency-64k",
+    "-virtual",
+];
 
 /// Names of Ubuntu's general-purpose kernels, and of those for clouds and for particular machines.
 const UBUNTU: &[&str] = &[
@@ -118,12 +144,18 @@ const UBUNTU: &[&str] = &[
     "virtual",
 ];
 
-/// `6.8.0-1012-azure`: the third number is always 0, and a counter follows. The kernels that Ubuntu builds of the mainline have a
-/// date or a longer counter there.
+/// `6.8.0-1012-azure`: the third number is always 0, and a counter follows. The kernels that Ubuntu
+/// builds of the mainline have a date or a longer counter there.
 fn named_by_ubuntu(release: &str) -> bool {
-    let Some((version, rest)) = release.split_once('-') else { return false };
-    let Some((counter, flavour)) = rest.split_once('-') else { return false };
-    let [major, minor, "0"] = version.split('.').collect::<Vec<_>>()[..] else { return false };
+    let Some((version, rest)) = release.split_once('-') else {
+        return false;
+    };
+    let Some((counter, flavour)) = rest.split_once('-') else {
+        return false;
+    };
+    let [major, minor, "0"] = version.split('.').collect::<Vec<_>>()[..] else {
+        return false;
+    };
     is_number(major)
         && is_number(minor)
         && is_number(counter)
@@ -149,32 +181,53 @@ const DEBIAN: &[&str] = &[
 
 /// `6.1.0-28-amd64`, `6.12.57+deb13-cloud-amd64`, `6.10.6+bpo-amd64` or `5.10.0-0.deb10.28-amd64`.
 fn named_by_debian(release: &str) -> bool {
-    let digits = release.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
-    let Some((version, tail)) = release.split_at_checked(digits) else { return false };
+    let digits = release
+        .bytes()
+        .take_while(|b| b.is_ascii_digit() || *b == b'.')
+        .count();
+    let Some((version, tail)) = release.split_at_checked(digits) else {
+        return false;
+    };
     let is_full = version.split('.').count() == 3 && version.split('.').all(is_number);
-    let Some((mark, kind)) = tail.get(1..).and_then(|rest| rest.split_once('-')) else { return false };
+    let Some((mark, kind)) = tail.get(1..).and_then(|rest| rest.split_once('-')) else {
+        return false;
+    };
     let of_release = |word: &str| word == "bpo" || word.strip_prefix("deb").is_some_and(is_number);
     let is_marked = if tail.starts_with('+') {
         of_release(mark)
     } else {
-        let old = mark.strip_prefix("0.").and_then(|rest| rest.split_once('.'));
-        let is_old = |(word, counter): (&str, &str)| of_release(word) && counter.split('.').all(is_number);
+        let old = mark
+            .strip_prefix("0.")
+            .and_then(|rest| rest.split_once('.'));
+        let is_old =
+            |(word, counter): (&str, &str)| of_release(word) && counter.split('.').all(is_number);
         is_number(mark) || old.is_some_and(is_old)
     };
     let kinds = ["cloud-", "rt-"];
-    let architecture = kinds.into_iter().find_map(|of| kind.strip_prefix(of)).unwrap_or(kind);
+    let architecture = kinds
+        .into_iter()
+        .find_map(|of| kind.strip_prefix(of))
+        .unwrap_or(kind);
     is_full && tail.starts_with(['-', '+']) && is_marked && DEBIAN.contains(&architecture)
 }
 
 /// A number as it is counted: without zeros before it.
 fn is_number(text: &str) -> bool {
-    text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty() && (text == "0" || !text.starts_with('0'))
+    text.bytes().all(|b| b.is_ascii_digit())
+        && !text.is_empty()
+        && (text == "0" || !text.starts_with('0'))
 }
 
 /// Whether a vendor of this name backports; an unknown vendor may.
 pub fn backports(name: &str) -> bool {
-    const AS_NUMBERED: &[&str] =
-        &["mainline", "debian", "debian-cloud", "ubuntu", "ubuntu-cloud", "opensuse"];
+    const AS_NUMBERED: &[&str] = &[
+        "mainline",
+        "debian",
+        "debian-cloud",
+        "ubuntu",
+        "ubuntu-cloud",
+        "opensuse",
+    ];
     match BY_TAIL.iter().find(|(_, known, _)| *known == name) {
         Some((_, _, backports)) => *backports,
         None => !AS_NUMBERED.contains(&name),
@@ -183,7 +236,10 @@ pub fn backports(name: &str) -> bool {
 
 /// The stable level in Debian's build text: `… Debian 6.1.140-1 (2025-05-22)` → `6.1.140`.
 pub fn debian_level(build: &str) -> Option<String> {
-    let mut words = build.split_whitespace().skip_while(|word| *word != "Debian").skip(1);
+    let mut words = build
+        .split_whitespace()
+        .skip_while(|word| *word != "Debian")
+        .skip(1);
     let package = words.find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let level = package.split(['-', '+', '~']).next()?;
     (level.split('.').count() >= 3).then(|| level.to_owned())
@@ -242,12 +298,27 @@ mod tests {
             ("6.1.0-028-amd64", "", "other", false),
             ("6.1-28-amd64", "", "other", false),
             ("6.12.48+mine-amd64", "", "other", false),
-            ("6.1.0-28-amd64", "somebody@somewhere #3 SMP", "other", false),
-            ("5.15.0-119-generic", "somebody@somewhere #3 SMP", "other", false),
+            (
+                "6.1.0-28-amd64",
+                "somebody@somewhere #3 SMP",
+                "other",
+                false,
+            ),
+            (
+                "5.15.0-119-generic",
+                "somebody@somewhere #3 SMP",
+                "other",
+                false,
+            ),
             ("+-amd64", "", "other", false),
             ("6.8.9-300.fc40.x86_64", "", "fedora", false),
             ("6.8.12-1-pve", "", "proxmox", false),
-            ("6.18.44", "gcc (Ubuntu 11.4.0-1ubuntu1~22.04) #1 SMP", "mainline", false),
+            (
+                "6.18.44",
+                "gcc (Ubuntu 11.4.0-1ubuntu1~22.04) #1 SMP",
+                "mainline",
+                false,
+            ),
             ("6.18.0-rc3", "", "mainline", false),
             ("6.18.44-fc-v657", "", "other", false),
             ("4.19.90-2107.6.0.unheard.x86_64", "", "other", true),
@@ -262,7 +333,8 @@ mod tests {
     }
 
     proptest! {
-        /// "Older than" is concluded only of kernels that are known not to backport, or that no RPM brought.
+        /// "Older than" is concluded only of kernels that are known not to backport, or that no RPM
+        /// brought.
         #[test]
         fn any_text_has_a_vendor_and_what_looks_like_an_rpm_backports(release: String, build: String, tail in "[a-z0-9._-]{0,12}") {
             of(&release, &build);

@@ -1,9 +1,11 @@
-//! An md array: whether it runs, and which data a power failure destroys beyond what its members hold back.
+//! An md array: whether it runs, and which data a power failure destroys beyond what its members
+//! hold back.
 //!
-//! The number of further failures that it tolerates is left to [`super::super::redundancy`]. A degraded RAID 4, 5 or 6
-//! without a journal or a partial parity log needs no second fault. The missing disk's data is computed from parity,
-//! which a power failure leaves wrong, even for blocks that were not being written. md refuses to start such an array
-//! (*cannot start dirty degraded array* in drivers/md/raid5.c). When forced to, it returns wrong data (md(4);
+//! The number of further failures that it tolerates is left to [`super::super::redundancy`]. A
+//! degraded RAID 4, 5 or 6 without a journal or a partial parity log needs no second fault. The
+//! missing disk's data is computed from parity, which a power failure leaves wrong, even for blocks
+//! that were not being written. md refuses to start such an array (*cannot start dirty degraded
+//! array* in drivers/md/raid5.c). When forced to, it returns wrong data (md(4);
 //! Documentation/driver-api/md/raid5-ppl.rst).
 
 use super::{Hop, evidence};
@@ -16,7 +18,9 @@ use crate::facts::catalog::device::{self, ArrayLevel, ArrayState, ConsistencyPol
 /// Judges the effects of an array besides passing flushes on; empty where it has none.
 pub fn array(ask: &mut Ask, hop: &Subject) -> Vec<Hop> {
     let level = ask.need(hop, &device::MD_LEVEL);
-    let state = running(ask, hop).into_iter().chain(level.and_then(|level| members(ask, hop, level)));
+    let state = running(ask, hop)
+        .into_iter()
+        .chain(level.and_then(|level| members(ask, hop, level)));
     let more = match level {
         Some(level) => of(ask, hop, level),
         None => Some(unknown(ask, hop)),
@@ -25,12 +29,18 @@ pub fn array(ask: &mut Ask, hop: &Subject) -> Vec<Hop> {
 }
 
 fn unknown(ask: &Ask, hop: &Subject) -> Hop {
-    let says = format!("the RAID level of {} is not known, so a write hole cannot be ruled out", hop.name());
-    (Passage::Sent, evidence(ask, hop, &device::MD_LEVEL, Bears::Unproven, says))
+    let says = format!(
+        "the RAID level of {} is not known, so a write hole cannot be ruled out",
+        hop.name()
+    );
+    (
+        Passage::Sent,
+        evidence(ask, hop, &device::MD_LEVEL, Bears::Unproven, says),
+    )
 }
 
-/// Whether it accepts writes at all. A stopped array acknowledges none, so nothing is acknowledged falsely; a failed
-/// one has lost what it acknowledged.
+/// Whether it accepts writes at all. A stopped array acknowledges none, so nothing is acknowledged
+/// falsely; a failed one has lost what it acknowledged.
 fn running(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
     let name = hop.name();
     let (bears, says) = match ask.value(hop, &device::MD_STATE)? {
@@ -38,9 +48,10 @@ fn running(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
             Bears::AtRisk(Mend::Restore(hop.clone())),
             format!("{name} has failed (broken): its members are not all there"),
         ),
-        state @ (ArrayState::Clear | ArrayState::Inactive) => {
-            (Bears::Unproven, format!("{name} does not run ({state}), so its contents are out of reach"))
-        }
+        state @ (ArrayState::Clear | ArrayState::Inactive) => (
+            Bears::Unproven,
+            format!("{name} does not run ({state}), so its contents are out of reach"),
+        ),
         ArrayState::Suspended
         | ArrayState::ReadOnly
         | ArrayState::ReadAuto
@@ -49,10 +60,14 @@ fn running(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
         | ArrayState::WritePending
         | ArrayState::ActiveIdle => return None,
     };
-    Some((Passage::Unknown, evidence(ask, hop, &device::MD_STATE, bears, says)))
+    Some((
+        Passage::Unknown,
+        evidence(ask, hop, &device::MD_STATE, bears, says),
+    ))
 }
 
-/// Whether all members that the array counts are known and judged. No list of members is never taken for one member.
+/// Whether all members that the array counts are known and judged. No list of members is never
+/// taken for one member.
 fn members(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
     if level.is_container() {
         return None;
@@ -65,13 +80,17 @@ fn members(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
             let below = ask.facts.below(hop);
             let names = members.iter().filter_map(|member| member.split(' ').next());
             let mut unseen = names.filter(|member| {
-                !failed.iter().any(|failed| failed == member) && !below.contains(&Subject::device(*member))
+                !failed.iter().any(|failed| failed == member)
+                    && !below.contains(&Subject::device(*member))
             });
             let member = unseen.next()?;
             format!("the member {member} of {name} is not among the devices below it")
         }
     };
-    Some((Passage::Unknown, evidence(ask, hop, &device::MD_MEMBERS, Bears::Unproven, says)))
+    Some((
+        Passage::Unknown,
+        evidence(ask, hop, &device::MD_MEMBERS, Bears::Unproven, says),
+    ))
 }
 
 fn of(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
@@ -83,20 +102,34 @@ fn of(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
         ArrayLevel::Linear | ArrayLevel::Raid0 => None,
         ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container => {
             let says = format!("walwise cannot judge {} ({})", hop.name(), level.title());
-            Some((Passage::Unknown, evidence(ask, hop, &device::MD_LEVEL, Bears::Unproven, says)))
+            Some((
+                Passage::Unknown,
+                evidence(ask, hop, &device::MD_LEVEL, Bears::Unproven, says),
+            ))
         }
     }
 }
 
-/// Whether more members are missing than its level tolerates. For a RAID 10 that is certain only when none is left.
+/// Whether more members are missing than its level tolerates. For a RAID 10 that is certain only
+/// when none is left.
 fn gone(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
     let missing = ask.value(hop, &device::MD_DEGRADED)?;
     let members = ask.value(hop, &device::MD_DISKS)?;
-    let bearable = if level.may_lack_more() { members.saturating_sub(1) } else { level.spares(members)? };
-    let says =
-        format!("{} ({}) has failed: it lacks {missing} of its {members} members", hop.name(), level.title());
+    let bearable = if level.may_lack_more() {
+        members.saturating_sub(1)
+    } else {
+        level.spares(members)?
+    };
+    let says = format!(
+        "{} ({}) has failed: it lacks {missing} of its {members} members",
+        hop.name(),
+        level.title()
+    );
     let bears = Bears::AtRisk(Mend::Restore(hop.clone()));
-    let hop = (Passage::Unknown, evidence(ask, hop, &device::MD_DEGRADED, bears, says));
+    let hop = (
+        Passage::Unknown,
+        evidence(ask, hop, &device::MD_DEGRADED, bears, says),
+    );
     (missing > bearable).then_some(hop)
 }
 
@@ -118,16 +151,23 @@ fn write_hole(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
             ask.miss(hop, &device::MD_DEGRADED, None);
             (
                 Bears::Unproven,
-                format!("{name} ({level}) has a write hole, and it is unknown whether it lacks a member"),
+                format!(
+                    "{name} ({level}) has a write hole, and it is unknown whether it lacks a member"
+                ),
             )
         }
         (None, _) => {
             ask.miss(hop, &device::MD_CONSISTENCY, None);
             (
                 Bears::Unproven,
-                format!("{name} ({level}) may be degraded, and its consistency policy is not known"),
+                format!(
+                    "{name} ({level}) may be degraded, and its consistency policy is not known"
+                ),
             )
         }
     };
-    Some((Passage::Sent, evidence(ask, hop, &device::MD_CONSISTENCY, bears, says)))
+    Some((
+        Passage::Sent,
+        evidence(ask, hop, &device::MD_CONSISTENCY, bears, says),
+    ))
 }

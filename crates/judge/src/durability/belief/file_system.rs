@@ -1,8 +1,10 @@
-//! File systems on the way: whether they send flushes, and which other mount options decide what a power failure
-//! destroys (their manual pages: ext4(5), xfs(5), btrfs(5), zfsprops(7), and Documentation/filesystems of the kernel).
+//! File systems on the way: whether they send flushes, and which other mount options decide what a
+//! power failure destroys (their manual pages: ext4(5), xfs(5), btrfs(5), zfsprops(7), and
+//! Documentation/filesystems of the kernel).
 //!
-//! Options belong to the superblock, so all mounts of one superblock are judged alike. Without a journal ext4 still
-//! flushes, but a power failure can destroy the directory that holds the committed file.
+//! Options belong to the superblock, so all mounts of one superblock are judged alike. Without a
+//! journal ext4 still flushes, but a power failure can destroy the directory that holds the
+//! committed file.
 
 use super::{Bottom, Hop, evidence, pool};
 use crate::durability::ask::Ask;
@@ -18,10 +20,16 @@ use crate::truth::Truth;
 pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
     use Bears::{AtRisk, Unproven};
     let name = hop.name();
-    let fstype = ask.value(hop, &mount::FSTYPE).unwrap_or_else(|| "a file system".to_owned());
+    let fstype = ask
+        .value(hop, &mount::FSTYPE)
+        .unwrap_or_else(|| "a file system".to_owned());
     let class = ask.need(hop, &mount::CLASS);
-    let unseen =
-        |ask: &Ask, says: String| vec![(Passage::Unknown, evidence(ask, hop, &mount::CLASS, Unproven, says))];
+    let unseen = |ask: &Ask, says: String| {
+        vec![(
+            Passage::Unknown,
+            evidence(ask, hop, &mount::CLASS, Unproven, says),
+        )]
+    };
     match class {
         Some(MountClass::Block) => {
             let mut found = vec![barrier(ask, hop, &fstype, bottom)];
@@ -33,7 +41,10 @@ pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
         Some(MountClass::Memory) => {
             let says = format!("{name} is kept in memory ({fstype})");
             let bears = AtRisk(Mend::OutOfMemory(hop.clone()));
-            vec![(Passage::Dropped(Suppressor::FileSystem), evidence(ask, hop, &mount::CLASS, bears, says))]
+            vec![(
+                Passage::Dropped(Suppressor::FileSystem),
+                evidence(ask, hop, &mount::CLASS, bears, says),
+            )]
         }
         Some(MountClass::Overlay) => vec![overlay(ask, hop)],
         Some(MountClass::Zfs) => {
@@ -53,10 +64,14 @@ pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
                 "{name} is a FUSE file system ({fstype}); what its program does with a flush is not visible"
             ),
         ),
-        Some(MountClass::Other) => {
-            unseen(ask, format!("it is unknown what {fstype} at {name} does with a flush"))
-        }
-        None => unseen(ask, format!("it is unknown what kind of file system {name} is")),
+        Some(MountClass::Other) => unseen(
+            ask,
+            format!("it is unknown what {fstype} at {name} does with a flush"),
+        ),
+        None => unseen(
+            ask,
+            format!("it is unknown what kind of file system {name} is"),
+        ),
     }
 }
 
@@ -65,7 +80,10 @@ fn unflushed(bottom: Bottom, off: &str, mend: Mend) -> (Bears, String) {
     if !bottom.cache.is_safe_unflushed() || bottom.plain == Truth::False {
         (Bears::AtRisk(mend), format!("{off}, so no flush is sent"))
     } else if bottom.plain == Truth::Unknown {
-        (Bears::Unproven, format!("{off}, and a layer below it may hold data until it is flushed"))
+        (
+            Bears::Unproven,
+            format!("{off}, and a layer below it may hold data until it is flushed"),
+        )
     } else {
         let only = "which is safe only because no disk below loses its cache";
         (Bears::Durable, format!("{off}, {only}"))
@@ -76,7 +94,11 @@ fn barrier(ask: &mut Ask, hop: &Subject, fstype: &str, bottom: Bottom) -> Hop {
     use Bears::{Durable, Unproven};
     let name = hop.name();
     let (passage, bears, says) = match ask.need(hop, &mount::BARRIER) {
-        Some(Barrier::On) => (Passage::Sent, Durable, format!("{name} is {fstype} and sends flushes")),
+        Some(Barrier::On) => (
+            Passage::Sent,
+            Durable,
+            format!("{name} is {fstype} and sends flushes"),
+        ),
         Some(Barrier::NoEffect) => (
             Passage::Sent,
             Durable,
@@ -87,20 +109,29 @@ fn barrier(ask: &mut Ask, hop: &Subject, fstype: &str, bottom: Bottom) -> Hop {
             let (bears, says) = unflushed(bottom, &off, Mend::Barriers(hop.clone()));
             (Passage::Dropped(Suppressor::MountOption), bears, says)
         }
-        None => {
-            (Passage::Unknown, Unproven, format!("it is unknown whether {name} ({fstype}) sends flushes"))
-        }
+        None => (
+            Passage::Unknown,
+            Unproven,
+            format!("it is unknown whether {name} ({fstype}) sends flushes"),
+        ),
     };
     (passage, evidence(ask, hop, &mount::BARRIER, bears, says))
 }
 
-/// The devices of a btrfs, where they are unknown: a mount names one, and a commit is as durable as the worst of them.
+/// The devices of a btrfs, where they are unknown: a mount names one, and a commit is as durable as
+/// the worst of them.
 fn members(ask: &mut Ask, hop: &Subject, fstype: &str) -> Option<Hop> {
     if fstype != "btrfs" || ask.need(hop, &mount::BTRFS_DEVICES).is_some() {
         return None;
     }
-    let says = format!("it is unknown which devices {} ({fstype}) spans", hop.name());
-    Some((Passage::Unknown, evidence(ask, hop, &mount::BTRFS_DEVICES, Bears::Unproven, says)))
+    let says = format!(
+        "it is unknown which devices {} ({fstype}) spans",
+        hop.name()
+    );
+    Some((
+        Passage::Unknown,
+        evidence(ask, hop, &mount::BTRFS_DEVICES, Bears::Unproven, says),
+    ))
 }
 
 /// The effect of a missing journal, with the ext4 driver.
@@ -108,19 +139,33 @@ fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
     let name = hop.name();
     let Some(fstype) = ask.need(hop, &mount::FSTYPE) else {
         let says = format!("it is unknown which file system {name} is");
-        return Some((Passage::Unknown, evidence(ask, hop, &mount::FSTYPE, Bears::Unproven, says)));
+        return Some((
+            Passage::Unknown,
+            evidence(ask, hop, &mount::FSTYPE, Bears::Unproven, says),
+        ));
     };
     if !matches!(fstype.as_str(), "ext2" | "ext3" | "ext4") {
         return None;
     }
     let (bears, says) = match ask.need(hop, &mount::EXT4_JOURNAL) {
         Some(true) => {
-            // The journal's device belongs to the stack; only an external one that could not be identified is missing.
+            // The journal's device belongs to the stack; only an external one that could not be
+            // identified is missing.
             let elsewhere = ask.facts.get(hop, &mount::EXT4_JOURNAL_DEVICE);
-            if !matches!(elsewhere, Reading::Unknown { why: Why::Ambiguous, .. }) {
+            if !matches!(
+                elsewhere,
+                Reading::Unknown {
+                    why: Why::Ambiguous,
+                    ..
+                }
+            ) {
                 return None;
             }
-            ask.miss(hop, &mount::EXT4_JOURNAL_DEVICE, Some("find the device: dumpe2fs -h DEVICE, as root"));
+            ask.miss(
+                hop,
+                &mount::EXT4_JOURNAL_DEVICE,
+                Some("find the device: dumpe2fs -h DEVICE, as root"),
+            );
             (
                 Bears::Unproven,
                 format!("the journal of {name} is on another device, and it is unknown on which"),
@@ -142,21 +187,30 @@ fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
                 "{name} is {fstype} without a journal, so a power failure can cost whole directories, whatever was flushed"
             ),
         ),
-        None => (Bears::Unproven, format!("it is unknown whether {name} ({fstype}) has a journal")),
+        None => (
+            Bears::Unproven,
+            format!("it is unknown whether {name} ({fstype}) has a journal"),
+        ),
     };
-    Some((Passage::Sent, evidence(ask, hop, &mount::EXT4_JOURNAL, bears, says)))
+    Some((
+        Passage::Sent,
+        evidence(ask, hop, &mount::EXT4_JOURNAL, bears, says),
+    ))
 }
 
-/// Whether a file system has a journal that it was mounted not to load. The kernel shows such a mount like one without a
-/// journal, but for the option; the superblock decides where it could be read.
+/// Whether a file system has a journal that it was mounted not to load. The kernel shows such a
+/// mount like one without a journal, but for the option; the superblock decides where it could be
+/// read.
 fn skips_journal(ask: &mut Ask, hop: &Subject) -> bool {
     let is_named = |options: Option<Vec<String>>| {
         options.is_some_and(|options| {
-            options.iter().any(|option| ["norecovery", "noload"].contains(&option.as_str()))
+            options
+                .iter()
+                .any(|option| ["norecovery", "noload"].contains(&option.as_str()))
         })
     };
-    let is_skipped =
-        is_named(ask.value(hop, &mount::SUPER_OPTIONS)) || is_named(ask.value(hop, &mount::EXT4_OPTIONS));
+    let is_skipped = is_named(ask.value(hop, &mount::SUPER_OPTIONS))
+        || is_named(ask.value(hop, &mount::EXT4_OPTIONS));
     let lacks = |features: Vec<String>| features.iter().all(|feature| feature != "has_journal");
     is_skipped && !ask.value(hop, &mount::EXT4_FEATURES).is_some_and(lacks)
 }
@@ -164,12 +218,24 @@ fn skips_journal(ask: &mut Ask, hop: &Subject) -> bool {
 /// A log or real-time device that was not found is one that nobody judges.
 fn extra_devices(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
     let key = &mount::EXTRA_DEVICES;
-    if !matches!(ask.facts.get(hop, key), Reading::Unknown { why: Why::Ambiguous, .. }) {
+    if !matches!(
+        ask.facts.get(hop, key),
+        Reading::Unknown {
+            why: Why::Ambiguous,
+            ..
+        }
+    ) {
         return None;
     }
     ask.miss(hop, key, None);
-    let says = format!("{} has a log or real-time device that was not found", hop.name());
-    Some((Passage::Unknown, evidence(ask, hop, key, Bears::Unproven, says)))
+    let says = format!(
+        "{} has a log or real-time device that was not found",
+        hop.name()
+    );
+    Some((
+        Passage::Unknown,
+        evidence(ask, hop, key, Bears::Unproven, says),
+    ))
 }
 
 fn overlay(ask: &mut Ask, hop: &Subject) -> Hop {
@@ -183,23 +249,36 @@ fn overlay(ask: &mut Ask, hop: &Subject) -> Hop {
             AtRisk(Mend::Overlay(hop.clone())),
             format!("{name} is an overlay mounted volatile, so nothing is flushed"),
         ),
-        Some(false) => {
-            (Passage::Sent, Durable, format!("{name} is an overlay, which flushes its upper layer"))
-        }
-        None => (Passage::Unknown, Unproven, format!("it is unknown whether the overlay at {name} flushes")),
+        Some(false) => (
+            Passage::Sent,
+            Durable,
+            format!("{name} is an overlay, which flushes its upper layer"),
+        ),
+        None => (
+            Passage::Unknown,
+            Unproven,
+            format!("it is unknown whether the overlay at {name} flushes"),
+        ),
     };
-    (passage, evidence(ask, hop, &mount::SUPER_OPTIONS, bears, says))
+    (
+        passage,
+        evidence(ask, hop, &mount::SUPER_OPTIONS, bears, says),
+    )
 }
 
-/// ZFS flushes for a dataset unless its property `sync` says otherwise, and flushes its disks unless the module was
-/// told not to.
+/// ZFS flushes for a dataset unless its property `sync` says otherwise, and flushes its disks
+/// unless the module was told not to.
 fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
     use Bears::{AtRisk, Durable, Unproven};
     let name = hop.name();
     let host = Subject::host();
     let sync = ask.value(hop, &mount::ZFS_SYNC);
     if sync.is_none() {
-        ask.miss(hop, &mount::ZFS_SYNC, Some("read it: zfs get -Hp -o value sync DATASET"));
+        ask.miss(
+            hop,
+            &mount::ZFS_SYNC,
+            Some("read it: zfs get -Hp -o value sync DATASET"),
+        );
     }
     let (passage, bears, says) = match (sync, ask.need(&host, &kernel::ZFS_NO_FLUSH)) {
         (Some(ZfsSync::Disabled), _) => (
@@ -208,8 +287,9 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
             format!("{name} is ZFS with sync=disabled, which ignores flushes"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always) | None, Some(true)) => {
-            let off =
-                format!("{name} is ZFS with cache flushes disabled (zfs_nocacheflush or zil_nocacheflush)");
+            let off = format!(
+                "{name} is ZFS with cache flushes disabled (zfs_nocacheflush or zil_nocacheflush)"
+            );
             let (mut bears, mut says) = unflushed(bottom, &off, Mend::ZfsFlush);
             if sync.is_none() && bears.is_durable() {
                 bears = Unproven;
@@ -231,17 +311,29 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
             Unproven,
             format!("{name} is ZFS, and it is unknown whether its cache flushes are disabled"),
         ),
-        (Some(ZfsSync::Standard | ZfsSync::Always), Some(false)) if ask.facts.below(hop).is_empty() => (
-            Passage::Unknown,
-            Unproven,
-            format!("{name} is ZFS; it honours flushes, but the caches of its pool's disks are unknown"),
-        ),
+        (Some(ZfsSync::Standard | ZfsSync::Always), Some(false))
+            if ask.facts.below(hop).is_empty() =>
+        {
+            (
+                Passage::Unknown,
+                Unproven,
+                format!(
+                    "{name} is ZFS; it honours flushes, but the caches of its pool's disks are unknown"
+                ),
+            )
+        }
         (Some(sync @ (ZfsSync::Standard | ZfsSync::Always)), Some(false)) => {
             let log = match ask.value(hop, &mount::ZFS_LOGBIAS) {
-                Some(Logbias::Throughput) => " (logbias=throughput: into the pool, not its separate log)",
+                Some(Logbias::Throughput) => {
+                    " (logbias=throughput: into the pool, not its separate log)"
+                }
                 Some(Logbias::Latency) | None => "",
             };
-            (Passage::Sent, Durable, format!("{name} is ZFS and sends flushes, sync={sync}{log}"))
+            (
+                Passage::Sent,
+                Durable,
+                format!("{name} is ZFS and sends flushes, sync={sync}{log}"),
+            )
         }
     };
     (passage, evidence(ask, hop, &mount::ZFS_SYNC, bears, says))
@@ -253,8 +345,12 @@ pub fn directory(ask: &mut Ask, target: &Subject) -> Vec<Evidence> {
     for flag in ask.value(target, &target::FLAGS).unwrap_or_default() {
         let what = match flag {
             Attribute::Sync => "every write to new files in it waits for the disk (chattr +S)",
-            Attribute::JournalData => "data of new files in it goes through the journal (chattr +j)",
-            Attribute::Nocow => "new files in it are overwritten in place, without checksums (chattr +C)",
+            Attribute::JournalData => {
+                "data of new files in it goes through the journal (chattr +j)"
+            }
+            Attribute::Nocow => {
+                "new files in it are overwritten in place, without checksums (chattr +C)"
+            }
         };
         let says = format!("{}: {what}", target.name());
         found.push(evidence(ask, target, &target::FLAGS, Bears::Durable, says));

@@ -1,28 +1,36 @@
-//! The queue of a device on top of others. It passes flushes on as *write back* and drops them as *write through*,
-//! which is correct only where nothing below holds data back.
+//! The queue of a device on top of others. It passes flushes on as *write back* and drops them as
+//! *write through*, which is correct only where nothing below holds data back.
 //!
-//! Many drivers always announce a cache, whatever lies below. *Write through* on such a device is never its initial
-//! state but a manual change.
+//! Many drivers always announce a cache, whatever lies below. *Write through* on such a device is
+//! never its initial state but a manual change.
 
 use super::{Bottom, Hop, array, evidence, mapping, own_state, plain};
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
 use crate::durability::{Bears, Mend};
-use crate::facts::catalog::device::{self, BcacheMode, DeviceKind, DmCacheMode, DrbdProtocol, WriteCache};
+use crate::facts::catalog::device::{
+    self, BcacheMode, DeviceKind, DmCacheMode, DrbdProtocol, WriteCache,
+};
 use crate::facts::catalog::target::Suppressor;
 use crate::facts::{Scope, Subject};
 use crate::truth::Truth;
 
-/// Whether the driver of a kind announces a cache whatever is below it (drivers/md/md.c, drivers/block/loop.c,
-/// drivers/md/bcache/super.c, drivers/block/drbd/drbd_main.c, and zvol_os.c of OpenZFS).
+/// Whether the driver of a kind announces a cache whatever is below it (drivers/md/md.c,
+/// drivers/block/loop.c, drivers/md/bcache/super.c, drivers/block/drbd/drbd_main.c, and zvol_os.c
+/// of OpenZFS).
 fn is_always_write_back(kind: DeviceKind) -> bool {
     matches!(
         kind,
-        DeviceKind::Md | DeviceKind::Loop | DeviceKind::Bcache | DeviceKind::Drbd | DeviceKind::Zvol
+        DeviceKind::Md
+            | DeviceKind::Loop
+            | DeviceKind::Bcache
+            | DeviceKind::Drbd
+            | DeviceKind::Zvol
     )
 }
 
-/// Judges the queue of a device that stands on others. A partition has none of its own; it uses its disk's.
+/// Judges the queue of a device that stands on others. A partition has none of its own; it uses its
+/// disk's.
 pub fn queue(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
     let kind = ask.need(hop, &device::KIND);
     // The facts behind `plain` count among those that were asked for.
@@ -55,7 +63,10 @@ pub fn queue(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
         }
     } else {
         let says = format!("it is unknown what kind of device {} is", hop.name());
-        found.push((Passage::Unknown, evidence(ask, hop, &device::KIND, Bears::Unproven, says)));
+        found.push((
+            Passage::Unknown,
+            evidence(ask, hop, &device::KIND, Bears::Unproven, says),
+        ));
     }
     found
 }
@@ -66,7 +77,9 @@ fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<DeviceKind>, bottom: B
     let never = kind.is_some_and(is_always_write_back)
         || own_state::targets(ask.facts, hop).is_some_and(own_state::Targets::keep);
     let (passage, bears, says) = match ask.need(hop, &device::WRITE_CACHE) {
-        Some(WriteCache::WriteBack) => (Passage::Sent, Durable, format!("{name} passes flushes on")),
+        Some(WriteCache::WriteBack) => {
+            (Passage::Sent, Durable, format!("{name} passes flushes on"))
+        }
         Some(WriteCache::WriteThrough) if bottom.write_back == Truth::True => (
             Passage::Dropped(Suppressor::QueueOverride),
             Contradictory(Mend::Queue(hop.clone())),
@@ -100,9 +113,16 @@ fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<DeviceKind>, bottom: B
                 "the queue of {name} says write through, and it is unknown whether it holds data until it is flushed"
             ),
         ),
-        None => (Passage::Unknown, Unproven, format!("it is unknown whether {name} passes flushes on")),
+        None => (
+            Passage::Unknown,
+            Unproven,
+            format!("it is unknown whether {name} passes flushes on"),
+        ),
     };
-    (passage, evidence(ask, hop, &device::WRITE_CACHE, bears, says))
+    (
+        passage,
+        evidence(ask, hop, &device::WRITE_CACHE, bears, says),
+    )
 }
 
 /// The evidence about a device that follows from its kind, beside its queue.
@@ -113,7 +133,10 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
         DeviceKind::Zram | DeviceKind::Ram => {
             let says = format!("{name} is kept in memory");
             let bears = AtRisk(Mend::OutOfMemory(hop.clone()));
-            Some((Passage::Dropped(Suppressor::FileSystem), evidence(ask, hop, &device::KIND, bears, says)))
+            Some((
+                Passage::Dropped(Suppressor::FileSystem),
+                evidence(ask, hop, &device::KIND, bears, says),
+            ))
         }
         // Its cache is a second disk below it and counts like any other; a missing one counts too.
         DeviceKind::Bcache => {
@@ -122,7 +145,9 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
             let state = ask.value(hop, &device::BCACHE_STATE);
             let (holds, without) = match mode {
                 Some(BcacheMode::Writeback) => (true, false),
-                Some(BcacheMode::Writethrough | BcacheMode::Writearound | BcacheMode::None) => (false, true),
+                Some(BcacheMode::Writethrough | BcacheMode::Writearound | BcacheMode::None) => {
+                    (false, true)
+                }
                 None => (false, false),
             };
             let without = without || state.is_some_and(|state| !state.has_cache());
@@ -135,10 +160,14 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
                 return None;
             } else {
                 ask.miss(hop, &device::BCACHE_MODE, None);
-                let says = format!("{name} may keep writes in a cache (bcache) whose disk was not found");
+                let says =
+                    format!("{name} may keep writes in a cache (bcache) whose disk was not found");
                 (Passage::Unknown, Unproven, says)
             };
-            Some((passage, evidence(ask, hop, &device::BCACHE_MODE, bears, says)))
+            Some((
+                passage,
+                evidence(ask, hop, &device::BCACHE_MODE, bears, says),
+            ))
         }
         DeviceKind::Drbd => {
             let protocol = ask.value(hop, &device::DRBD_PROTOCOL);
@@ -165,11 +194,17 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
             let says = format!(
                 "{name} is a volume of a ZFS pool, and it is unknown whether it honours flushes (its property sync)"
             );
-            Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)))
+            Some((
+                Passage::Unknown,
+                evidence(ask, hop, &device::KIND, Unproven, says),
+            ))
         }
         DeviceKind::Other if hop.scope() == Scope::Device => {
             let says = format!("{name} is a kind of device that walwise cannot inspect");
-            Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)))
+            Some((
+                Passage::Unknown,
+                evidence(ask, hop, &device::KIND, Unproven, says),
+            ))
         }
         DeviceKind::Lvm | DeviceKind::Dm => by_its_targets(ask, hop, kind),
         DeviceKind::Disk
@@ -184,8 +219,8 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
     }
 }
 
-/// Judges a mapping by its targets, which only root can read. A volume of LVM has LVM's own targets, which all pass
-/// flushes on; without targets, other mappings are unknown.
+/// Judges a mapping by its targets, which only root can read. A volume of LVM has LVM's own
+/// targets, which all pass flushes on; without targets, other mappings are unknown.
 fn by_its_targets(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
     use Bears::{Durable, Unproven};
     let name = hop.name();
@@ -197,16 +232,28 @@ fn by_its_targets(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop>
         let says = format!(
             "it is unknown what the mapping {name} does with a flush, because its targets are unknown"
         );
-        return Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)));
+        return Some((
+            Passage::Unknown,
+            evidence(ask, hop, &device::KIND, Unproven, says),
+        ));
     };
     if let Some(unknown) = own_state::unknown(&targets) {
         let says = format!("{name} has a target that walwise cannot inspect ({unknown})");
-        return Some((Passage::Unknown, evidence(ask, hop, &device::DM_TARGETS, Unproven, says)));
+        return Some((
+            Passage::Unknown,
+            evidence(ask, hop, &device::DM_TARGETS, Unproven, says),
+        ));
     }
     let holds = targets.iter().any(|target| target == "writecache")
-        || targets.iter().any(|target| target == "cache") && may_hold(ask.value(hop, &device::DM_CACHE_MODE));
+        || targets.iter().any(|target| target == "cache")
+            && may_hold(ask.value(hop, &device::DM_CACHE_MODE));
     let says = format!("{name} keeps writes in a cache, whose disk holds committed data too");
-    holds.then(|| (Passage::Sent, evidence(ask, hop, &device::DM_TARGETS, Durable, says)))
+    holds.then(|| {
+        (
+            Passage::Sent,
+            evidence(ask, hop, &device::DM_TARGETS, Durable, says),
+        )
+    })
 }
 
 /// Whether a device-mapper cache may hold writes back, as far as is known.

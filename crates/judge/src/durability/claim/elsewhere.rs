@@ -1,8 +1,9 @@
-//! Disks for which nothing on this machine can prove that they keep acknowledged data: on the network, in persistent
-//! memory, in cards, and with unknown attachments. The judgement names the reason, and what would settle it.
+//! Disks for which nothing on this machine can prove that they keep acknowledged data: on the
+//! network, in persistent memory, in cards, and with unknown attachments. The judgement names the
+//! reason, and what would settle it.
 //!
-//! *Persistent memory* can be plain memory that the kernel was told to treat so (`memmap=` on its command line); the
-//! two look the same from here.
+//! *Persistent memory* can be plain memory that the kernel was told to treat so (`memmap=` on its
+//! command line); the two look the same from here.
 
 use super::guarantor;
 use super::statement::{CacheStatement, claim};
@@ -25,9 +26,13 @@ pub fn judge(
     match guarantor {
         Some(Guarantor::Array) => return Some(on_array(ask, disk, transport, queue, word)),
         Some(Guarantor::StorageCluster) => {
-            let says =
-                format!("{name} is stored by a Ceph cluster, which acknowledges a write once it is stored");
-            return Some((Cache::None, claim(ask, disk, &device::FABRIC, Bears::Durable, says)));
+            let says = format!(
+                "{name} is stored by a Ceph cluster, which acknowledges a write once it is stored"
+            );
+            return Some((
+                Cache::None,
+                claim(ask, disk, &device::FABRIC, Bears::Durable, says),
+            ));
         }
         Some(Guarantor::Drive | Guarantor::Hypervisor | Guarantor::Provider) | None => {}
     }
@@ -54,8 +59,8 @@ pub fn judge(
             | Transport::Mmc
             // A provider's volume: its protocol's report counts, whatever carries it.
             | Transport::Network
-            // Volumes are judged with their controllers; the disks here are passed on, as the controller's tool
-            // reports.
+            // Volumes are judged with their controllers; the disks here are passed on, as the
+            // controller's tool reports.
             | Transport::Megaraid
             | Transport::Raid,
         ) => return None,
@@ -71,7 +76,10 @@ pub fn judge(
         | CacheStatement::Without(_)
         | CacheStatement::SwitchedOff => Cache::Unknown,
     };
-    Some((cache, claim(ask, disk, &device::TRANSPORT, Bears::Unproven, says)))
+    Some((
+        cache,
+        claim(ask, disk, &device::TRANSPORT, Bears::Unproven, says),
+    ))
 }
 
 /// A disk that another machine shows, and of whose caches nothing is known.
@@ -84,7 +92,8 @@ fn on_array(
 ) -> (Cache, Evidence) {
     let name = disk.name();
     guarantor::miss(ask, disk, Some(Guarantor::Array), transport);
-    // The queue follows the other machine's report, as it does here for a disk that reports nothing itself.
+    // The queue follows the other machine's report, as it does here for a disk that reports nothing
+    // itself.
     let cache = match word {
         CacheStatement::Volatile => Cache::Volatile,
         CacheStatement::Silent(_) if queue == Some(true) => Cache::Volatile,
@@ -93,7 +102,9 @@ fn on_array(
         | CacheStatement::Without(_)
         | CacheStatement::SwitchedOff => Cache::Unknown,
     };
-    let by = ask.value(disk, &device::FABRIC).map(|fabric| format!(" ({})", way(fabric)));
+    let by = ask
+        .value(disk, &device::FABRIC)
+        .map(|fabric| format!(" ({})", way(fabric)));
     let says = format!(
         "{name} is remote{}, and its caches are not visible from here",
         by.as_deref().unwrap_or_default()
@@ -108,7 +119,9 @@ fn on_array(
 
 fn is_plain_adapter(ask: &mut Ask, disk: &Subject) -> bool {
     let driver = ask.value(disk, &device::DRIVER);
-    driver.and_then(|driver| drivers::named(&driver)).is_some_and(Driver::is_plain)
+    driver
+        .and_then(|driver| drivers::named(&driver))
+        .is_some_and(Driver::is_plain)
 }
 
 /// The path to another machine, in words.

@@ -1,12 +1,14 @@
 //! On whose word a disk is taken that nobody can see into, and whether that word is documented.
 //!
-//! One rule serves every such disk, however remote it looks: the protocol's report, and who vouches for it. A disk that
-//! takes flushes is durable on anybody's word but an unknown array's, because a flush is a promise in every protocol. A disk
-//! that reports no volatile cache needs more: a document of its guarantor that says what an acknowledged write is worth.
+//! One rule serves every such disk, however remote it looks: the protocol's report, and who vouches
+//! for it. A disk that takes flushes is durable on anybody's word but an unknown array's, because a
+//! flush is a promise in every protocol. A disk that reports no volatile cache needs more: a
+//! document of its guarantor that says what an acknowledged write is worth.
 //!
-//! The documents: virtio specification, *Block Device*, writeback; QEMU, *Block device options*, cache; Amazon EBS User
-//! Guide; Google Compute Engine, *Persistent Disk* and *Hyperdisk*; Alibaba Cloud, *Elastic Block Storage*; Azure premium
-//! storage, *Disk caching*; Ceph, *Architecture* (a write is acknowledged once every replica has stored it).
+//! The documents: virtio specification, *Block Device*, writeback; QEMU, *Block device options*,
+//! cache; Amazon EBS User Guide; Google Compute Engine, *Persistent Disk* and *Hyperdisk*; Alibaba
+//! Cloud, *Elastic Block Storage*; Azure premium storage, *Disk caching*; Ceph, *Architecture* (a
+//! write is acknowledged once every replica has stored it).
 
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
@@ -22,10 +24,12 @@ const QEMU: &str = "kvm";
 /// Azure caches no writes of disks of this size and beyond (*Azure premium storage*, Disk caching).
 const AZURE_UNCACHED_SIZE: u64 = 4 << 40;
 
-/// Ultra Disk and Premium SSD v2 alone have sectors of this size, and Azure caches nothing of theirs.
+/// Ultra Disk and Premium SSD v2 alone have sectors of this size, and Azure caches nothing of
+/// theirs.
 const AZURE_UNCACHED_SECTOR: u64 = 4096;
 
-/// The guarantor of a disk that no RAID controller stands before; `None` where its attachment is unknown.
+/// The guarantor of a disk that no RAID controller stands before; `None` where its attachment is
+/// unknown.
 pub fn of(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> Option<Guarantor> {
     if ask.value(disk, &device::CLOUD).is_some() {
         return Some(Guarantor::Provider);
@@ -33,7 +37,12 @@ pub fn of(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> Option
     match ask.value(disk, &device::FABRIC) {
         Some(Fabric::Rbd) => return Some(Guarantor::StorageCluster),
         Some(
-            Fabric::Tcp | Fabric::Rdma | Fabric::Fc | Fabric::Iscsi | Fabric::FibreChannel | Fabric::Nbd,
+            Fabric::Tcp
+            | Fabric::Rdma
+            | Fabric::Fc
+            | Fabric::Iscsi
+            | Fabric::FibreChannel
+            | Fabric::Nbd,
         ) => return Some(Guarantor::Array),
         None => {}
     }
@@ -65,7 +74,8 @@ pub fn of(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> Option
     }
 }
 
-/// Whether a document of the guarantor says that a disk which reports no volatile cache keeps what it acknowledged.
+/// Whether a document of the guarantor says that a disk which reports no volatile cache keeps what
+/// it acknowledged.
 pub fn documents(
     ask: &mut Ask,
     disk: &Subject,
@@ -112,22 +122,41 @@ fn by_protocol(ask: &mut Ask, transport: Option<Transport>) -> bool {
             | Transport::Raid
             | Transport::Other,
         )
-        | None => ask.value(&Subject::host(), &host::VIRTUALISATION).as_deref() == Some(QEMU),
+        | None => {
+            ask.value(&Subject::host(), &host::VIRTUALISATION)
+                .as_deref()
+                == Some(QEMU)
+        }
     }
 }
 
-/// Whether Azure has no host cache for a disk. The setting itself, *host caching*, is visible in the portal alone.
+/// Whether Azure has no host cache for a disk. The setting itself, *host caching*, is visible in
+/// the portal alone.
 fn is_uncached_by_azure(ask: &mut Ask, disk: &Subject) -> bool {
-    let size = ask.value(disk, &device::SIZE).is_some_and(|size| size >= AZURE_UNCACHED_SIZE);
+    let size = ask
+        .value(disk, &device::SIZE)
+        .is_some_and(|size| size >= AZURE_UNCACHED_SIZE);
     let sector = ask.value(disk, &device::LOGICAL_BLOCK) == Some(AZURE_UNCACHED_SECTOR);
     size || sector
 }
 
 /// Records as missing what the guarantor alone knows: what to ask whom.
-pub fn miss(ask: &mut Ask, disk: &Subject, guarantor: Option<Guarantor>, transport: Option<Transport>) {
-    let Some(whom) = whom(ask, disk, guarantor, transport) else { return };
+pub fn miss(
+    ask: &mut Ask,
+    disk: &Subject,
+    guarantor: Option<Guarantor>,
+    transport: Option<Transport>,
+) {
+    let Some(whom) = whom(ask, disk, guarantor, transport) else {
+        return;
+    };
     let remedy = format!("{whom}; or do a power-cut test: walwise drill");
-    ask.lack(disk, &device::CACHE, "only its guarantor knows what is behind it", remedy);
+    ask.lack(
+        disk,
+        &device::CACHE,
+        "only its guarantor knows what is behind it",
+        remedy,
+    );
 }
 
 /// What to ask whom; `None` where this machine shows it.
@@ -152,7 +181,12 @@ fn whom(
                 )
             }
             Some(
-                Fabric::Tcp | Fabric::Rdma | Fabric::Fc | Fabric::Iscsi | Fabric::FibreChannel | Fabric::Rbd,
+                Fabric::Tcp
+                | Fabric::Rdma
+                | Fabric::Fc
+                | Fabric::Iscsi
+                | Fabric::FibreChannel
+                | Fabric::Rbd,
             )
             | None => format!(
                 "ask the administrator of the array behind {name} whether its write cache is mirrored and battery-backed"
@@ -161,7 +195,10 @@ fn whom(
         Some(Guarantor::Hypervisor) => match transport {
             // Captures of before lack the tag by which Azure is known.
             Some(Transport::Hyperv) => {
-                format!("{}; on Azure, look at its host caching in the portal", hypervisor())
+                format!(
+                    "{}; on Azure, look at its host caching in the portal",
+                    hypervisor()
+                )
             }
             Some(
                 Transport::Nvme

@@ -1,9 +1,10 @@
-//! MySQL and MariaDB: InnoDB's redo log, the binary log, and flush methods that do not flush (MySQL manual,
-//! innodb_flush_log_at_trx_commit, sync_binlog, innodb_flush_method, innodb_doublewrite; MariaDB documentation, InnoDB
-//! System Variables).
+//! MySQL and MariaDB: InnoDB's redo log, the binary log, and flush methods that do not flush (MySQL
+//! manual, innodb_flush_log_at_trx_commit, sync_binlog, innodb_flush_method, innodb_doublewrite;
+//! MariaDB documentation, InnoDB System Variables).
 //!
-//! With a binary log a commit is only as safe as that log. After a crash InnoDB rolls back prepared transactions that
-//! the binary log lacks, so `sync_binlog = 0` loses commits although the redo log was flushed.
+//! With a binary log a commit is only as safe as that log. After a crash InnoDB rolls back prepared
+//! transactions that the binary log lacks, so `sync_binlog = 0` loses commits although the redo log
+//! was flushed.
 
 use super::sayer::{Sayer, preloaded};
 use super::torn::{self, Copies};
@@ -32,11 +33,15 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
 
 fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
     let key = &mysql::FLUSH_LOG;
-    let mariadb = ask.value(cluster, &kind::KIND).is_some_and(ServerKind::is_mariadb);
+    let mariadb = ask
+        .value(cluster, &kind::KIND)
+        .is_some_and(ServerKind::is_mariadb);
     let (bears, says) = match ask.need(cluster, key) {
         Some(1) => (
             Durable,
-            format!("{name} flushes its redo log at each commit (innodb_flush_log_at_trx_commit is 1)"),
+            format!(
+                "{name} flushes its redo log at each commit (innodb_flush_log_at_trx_commit is 1)"
+            ),
         ),
         Some(3) if mariadb => (
             Durable,
@@ -54,11 +59,15 @@ fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
         ),
         Some(value) => (
             Unproven,
-            format!("innodb_flush_log_at_trx_commit is {value}, which walwise does not know of {name}"),
+            format!(
+                "innodb_flush_log_at_trx_commit is {value}, which walwise does not know of {name}"
+            ),
         ),
         None => (
             Unproven,
-            format!("it is unknown whether {name} waits for the flush (innodb_flush_log_at_trx_commit)"),
+            format!(
+                "it is unknown whether {name} waits for the flush (innodb_flush_log_at_trx_commit)"
+            ),
         ),
     };
     sayer.say(ask, cluster, key, bears, says);
@@ -70,7 +79,9 @@ fn unflushed_commits(ask: &mut Ask, cluster: &Subject) -> String {
         // Zero is as often as the server's master thread comes round, which nothing here says.
         Some(0) | None => "the commits since its last flush".to_owned(),
         Some(seconds) => {
-            format!("about the last {seconds} s of commits (innodb_flush_log_at_timeout is {seconds})")
+            format!(
+                "about the last {seconds} s of commits (innodb_flush_log_at_timeout is {seconds})"
+            )
         }
     }
 }
@@ -80,18 +91,28 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
         Some(false) => return,
         Some(true) => {}
         None => {
-            let says =
-                format!("it is unknown whether {name} keeps a binary log, which commits then depend on");
+            let says = format!(
+                "it is unknown whether {name} keeps a binary log, which commits then depend on"
+            );
             return sayer.say(ask, cluster, &mysql::LOG_BIN, Unproven, says);
         }
     }
     // From 12.3 on MariaDB can keep the binary log in an engine, whose own log is then flushed.
     let engine = ask.facts.get(cluster, &mysql::BINLOG_ENGINE);
     let in_engine = engine.value().map(|engine| !engine.is_empty());
-    let absent = matches!(&engine, Reading::Unknown { why: Why::Absent, .. });
+    let absent = matches!(
+        &engine,
+        Reading::Unknown {
+            why: Why::Absent,
+            ..
+        }
+    );
     let key = &mysql::SYNC_BINLOG;
     let (bears, says) = match (ask.need(cluster, key), in_engine) {
-        (Some(1), _) => (Durable, format!("{name} flushes its binary log at each commit (sync_binlog is 1)")),
+        (Some(1), _) => (
+            Durable,
+            format!("{name} flushes its binary log at each commit (sync_binlog is 1)"),
+        ),
         (Some(value), Some(true)) => (
             Unproven,
             format!(
@@ -100,7 +121,9 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
         ),
         (Some(value), None) if !absent => (
             Unproven,
-            format!("sync_binlog is {value}, and it is unknown whether the binary log is kept in an engine"),
+            format!(
+                "sync_binlog is {value}, and it is unknown whether the binary log is kept in an engine"
+            ),
         ),
         (Some(value), _) => {
             let when = if value == 0 {
@@ -116,7 +139,10 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
                 ),
             )
         }
-        (None, _) => (Unproven, format!("it is unknown whether {name} flushes its binary log (sync_binlog)")),
+        (None, _) => (
+            Unproven,
+            format!("it is unknown whether {name} flushes its binary log (sync_binlog)"),
+        ),
     };
     sayer.say(ask, cluster, key, bears, says);
 }
@@ -140,9 +166,10 @@ fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mu
             let version = ask.value(cluster, &mysql::VERSION);
             no_fsync(ask, of, cluster, name, version.as_ref())
         }
-        None => {
-            (Unproven, format!("it is unknown whether {name} flushes its data files (innodb_flush_method)"))
-        }
+        None => (
+            Unproven,
+            format!("it is unknown whether {name} flushes its data files (innodb_flush_method)"),
+        ),
     };
     sayer.say(ask, cluster, key, bears, says);
     method.is_some_and(leaves_flushes_out)
@@ -160,7 +187,10 @@ fn fast_doublewrite(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, 
         _ if !holds_pages(ask.facts, of) => return,
         // Torn pages are the graver finding where the setting is unknown.
         None if torn::may_tear(ask, of) => return,
-        None => (Unproven, format!("it is unknown whether {name} skips flushes (innodb_doublewrite)")),
+        None => (
+            Unproven,
+            format!("it is unknown whether {name} skips flushes (innodb_doublewrite)"),
+        ),
         Some(Doublewrite::On | Doublewrite::Off | Doublewrite::DetectOnly) => return,
         Some(Doublewrite::Fast) => unflushed_pages(
             ask.facts,
@@ -179,7 +209,10 @@ fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer)
     let copies = Copies {
         key: &mysql::DOUBLEWRITE,
         kept: doublewrite.map(|mode| matches!(mode, Doublewrite::On | Doublewrite::Fast)),
-        reads: format!("innodb_doublewrite is {}", doublewrite.map_or("not known", Doublewrite::word)),
+        reads: format!(
+            "innodb_doublewrite is {}",
+            doublewrite.map_or("not known", Doublewrite::word)
+        ),
         mend: set(cluster, "innodb_doublewrite", "on"),
     };
     torn::judge(ask, of, cluster, &copies, sayer);
@@ -188,11 +221,14 @@ fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer)
 /// Whether data pages lie here; true also where the contents are unknown.
 fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
     let holds = |role: &Role| matches!(role, Role::Data | Role::Doublewrite | Role::Undo);
-    facts.value(of, &target::ROLES).is_none_or(|roles| roles.iter().any(holds))
+    facts
+        .value(of, &target::ROLES)
+        .is_none_or(|roles| roles.iter().any(holds))
 }
 
-/// Judges O_DIRECT_NO_FSYNC. Since 5.7.25 and 8.0.14 MySQL flushes after creating, extending and closing a file. The
-/// omitted flushes then matter only for a cache that no flush of the redo log reaches.
+/// Judges O_DIRECT_NO_FSYNC. Since 5.7.25 and 8.0.14 MySQL flushes after creating, extending and
+/// closing a file. The omitted flushes then matter only for a cache that no flush of the redo log
+/// reaches.
 fn no_fsync(
     ask: &mut Ask,
     of: &Subject,
@@ -213,7 +249,9 @@ fn no_fsync(
         Truth::False => {
             return (
                 AtRisk(default_method(cluster)),
-                format!("{name} of this release never flushes data files, not even their sizes ({method})"),
+                format!(
+                    "{name} of this release never flushes data files, not even their sizes ({method})"
+                ),
             );
         }
         Truth::Unknown => {
@@ -229,9 +267,10 @@ fn no_fsync(
     }
     let shared = shares_disks(ask, of, cluster);
     match caches(ask.facts, of) {
-        CacheSafety::Safe => {
-            (Durable, format!("{name} flushes no data pages ({method}), and no disk here needs it"))
-        }
+        CacheSafety::Safe => (
+            Durable,
+            format!("{name} flushes no data pages ({method}), and no disk here needs it"),
+        ),
         CacheSafety::Volatile | CacheSafety::Unknown if shared == Some(true) => (
             Durable,
             format!(
@@ -259,9 +298,15 @@ fn no_fsync(
     }
 }
 
-/// Data pages that MariaDB does not flush before a checkpoint; according to its author that may or may not be safe
-/// (MDEV-33545).
-fn unflushed_pages(facts: &FactSet, of: &Subject, name: &str, setting: &str, mend: Mend) -> (Bears, String) {
+/// Data pages that MariaDB does not flush before a checkpoint; according to its author that may or
+/// may not be safe (MDEV-33545).
+fn unflushed_pages(
+    facts: &FactSet,
+    of: &Subject,
+    name: &str,
+    setting: &str,
+    mend: Mend,
+) -> (Bears, String) {
     match caches(facts, of) {
         CacheSafety::Volatile => (
             AtRisk(mend),
@@ -285,8 +330,11 @@ enum CacheSafety {
 }
 
 fn caches(facts: &FactSet, of: &Subject) -> CacheSafety {
-    let worst =
-        facts.leaves(of).iter().map(|leaf| facts.value(leaf, &device::CACHE).unwrap_or(Cache::Unknown)).min();
+    let worst = facts
+        .leaves(of)
+        .iter()
+        .map(|leaf| facts.value(leaf, &device::CACHE).unwrap_or(Cache::Unknown))
+        .min();
     match worst {
         Some(Cache::Volatile | Cache::Contradictory) => CacheSafety::Volatile,
         Some(Cache::Unknown) | None => CacheSafety::Unknown,
@@ -313,10 +361,17 @@ fn shares_disks(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Option<bool> 
 }
 
 fn set(cluster: &Subject, setting: &'static str, value: &'static str) -> Mend {
-    Mend::Set { setting, value, server: cluster.clone() }
+    Mend::Set {
+        setting,
+        value,
+        server: cluster.clone(),
+    }
 }
 
 /// Every default of the flush method flushes.
 fn default_method(cluster: &Subject) -> Mend {
-    Mend::LeaveOut { setting: "innodb_flush_method", server: cluster.clone() }
+    Mend::LeaveOut {
+        setting: "innodb_flush_method",
+        server: cluster.clone(),
+    }
 }

@@ -1,9 +1,9 @@
-//! PostgreSQL's sessions with their own `synchronous_commit`, set by their database or role (PostgreSQL manual, *ALTER
-//! DATABASE*, *ALTER ROLE*).
+//! PostgreSQL's sessions with their own `synchronous_commit`, set by their database or role
+//! (PostgreSQL manual, *ALTER DATABASE*, *ALTER ROLE*).
 //!
-//! The instance's value governs the verdict; deviating sessions are listed beside it. Any role may set its own value,
-//! so a deviation is never worse than a warning. Only a running server can list them; without its answer they are
-//! unknown.
+//! The instance's value governs the verdict; deviating sessions are listed beside it. Any role may
+//! set its own value, so a deviation is never worse than a warning. Only a running server can list
+//! them; without its answer they are unknown.
 
 use super::sayer::{Exceptions, Sayer};
 use crate::durability::Bears::Unproven;
@@ -12,14 +12,20 @@ use crate::facts::catalog::postgres::{self, CommitOverride, SynchronousCommit};
 use crate::facts::{Reading, Subject};
 
 /// Judges the sessions of a cluster with this value of the instance.
-pub fn judge(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommit>, sayer: &mut Sayer) {
+pub fn judge(
+    ask: &mut Ask,
+    cluster: &Subject,
+    instance: Option<SynchronousCommit>,
+    sayer: &mut Sayer,
+) {
     let key = &postgres::COMMIT_OVERRIDES;
     let Some(overrides) = ask.value(cluster, key) else {
         let reading = ask.facts.reading(cluster, key.id()).clone();
         let runs = ask.value(cluster, &postgres::RUNNING) != Some(false);
         if runs && instance.is_some_and(flushes) {
             ask.miss(cluster, key, None);
-            let says = "it is unknown whether a database or a role turns synchronous_commit off".to_owned();
+            let says = "it is unknown whether a database or a role turns synchronous_commit off"
+                .to_owned();
             sayer.say(ask, cluster, key, Unproven, says);
         }
         sayer.exceptions.lose = reading.and_then(|_| Ok(Vec::new()));
@@ -28,7 +34,10 @@ pub fn judge(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommi
     let differs = |one: &&CommitOverride| instance.is_none_or(flushes) != flushes(one.value);
     let different: Vec<&CommitOverride> = overrides.iter().filter(differs).collect();
     let told = |one: &&CommitOverride| format!("{}: synchronous_commit = {}", one.whose, one.value);
-    let lose = different.iter().filter(|one| !flushes(one.value)).map(|one| one.whose.clone());
+    let lose = different
+        .iter()
+        .filter(|one| !flushes(one.value))
+        .map(|one| one.whose.clone());
     sayer.exceptions = Exceptions {
         says: different.iter().map(told).collect(),
         lose: Reading::known(lose.collect(), ask.asked.source()),
@@ -46,10 +55,15 @@ pub fn flushes(value: SynchronousCommit) -> bool {
     )
 }
 
-/// The guarantee when this host is lost for good, in a sentence; empty where no standby is named or it is unknown.
+/// The guarantee when this host is lost for good, in a sentence; empty where no standby is named or
+/// it is unknown.
 pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommit>) -> String {
-    let standbys = ask.value(cluster, &postgres::STANDBYS).filter(|standbys| *standbys > 0);
-    let (Some(standbys), Some(value)) = (standbys, instance) else { return String::new() };
+    let standbys = ask
+        .value(cluster, &postgres::STANDBYS)
+        .filter(|standbys| *standbys > 0);
+    let (Some(standbys), Some(value)) = (standbys, instance) else {
+        return String::new();
+    };
     // SyncRepRequested() of syncrep.h: without WAL senders no commit waits for a standby.
     match ask.value(cluster, &postgres::MAX_WAL_SENDERS) {
         Some(1..) => {}
@@ -59,14 +73,24 @@ pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousC
         }
         None => return String::new(),
     }
-    let overrides = ask.value(cluster, &postgres::COMMIT_OVERRIDES).unwrap_or_default();
+    let overrides = ask
+        .value(cluster, &postgres::COMMIT_OVERRIDES)
+        .unwrap_or_default();
     let weaker: Vec<String> = overrides
         .iter()
         .filter(|one| awaited(one.value) < awaited(value))
         .map(|one| format!("{}: synchronous_commit = {}", one.whose, one.value))
         .collect();
-    let but = if weaker.is_empty() { String::new() } else { format!(" Not so for {}.", weaker.join("; ")) };
-    let by = if standbys == 1 { "a standby".to_owned() } else { format!("{standbys} standbys") };
+    let but = if weaker.is_empty() {
+        String::new()
+    } else {
+        format!(" Not so for {}.", weaker.join("; "))
+    };
+    let by = if standbys == 1 {
+        "a standby".to_owned()
+    } else {
+        format!("{standbys} standbys")
+    };
     let says = match value {
         SynchronousCommit::On => {
             format!(

@@ -1,8 +1,9 @@
-//! The links below the file system: where partitions and linear mappings begin, whether a queue sends a page in one
-//! request, and what the device promises.
+//! The links below the file system: where partitions and linear mappings begin, whether a queue
+//! sends a page in one request, and what the device promises.
 //!
-//! A promise of the kernel (`atomic_write_unit_max_bytes`) is made to writes with RWF_ATOMIC alone, which no server here
-//! requests, so it makes no link hold. An NVMe controller's own field (AWUPF) is often wrong and is not used.
+//! A promise of the kernel (`atomic_write_unit_max_bytes`) is made to writes with RWF_ATOMIC alone,
+//! which no server here requests, so it makes no link hold. An NVMe controller's own field (AWUPF)
+//! is often wrong and is not used.
 
 use super::link::{Link, LinkPlace, fits, multiple, size};
 use crate::durability::ask::Ask;
@@ -11,10 +12,12 @@ use crate::facts::catalog::device::{self, Cloud, DeviceKind};
 use crate::facts::{Scope, Subject};
 use crate::truth::Truth;
 
-/// The largest write that EBS makes whole (EC2 User Guide, *Block sizes for torn write prevention*).
+/// The largest write that EBS makes whole (EC2 User Guide, *Block sizes for torn write
+/// prevention*).
 const EBS_WHOLE: u64 = 16384;
 
-/// The target of device-mapper that moves a page by a fixed distance and does nothing else to it (linear.rst).
+/// The target of device-mapper that moves a page by a fixed distance and does nothing else to it
+/// (linear.rst).
 const PASSING: &str = "linear";
 
 /// The links of everything beneath the file system.
@@ -26,7 +29,10 @@ pub fn links(ask: &mut Ask, of: &Subject, home: &Subject, page: Option<u64>) -> 
         match hop.scope() {
             Scope::Device if facts.below(hop).is_empty() => {
                 ends += 1;
-                links.extend([promise(ask, hop, page), undivided(ask, LinkPlace::Device, hop, page)]);
+                links.extend([
+                    promise(ask, hop, page),
+                    undivided(ask, LinkPlace::Device, hop, page),
+                ]);
             }
             Scope::Device => links.extend(layer(ask, hop, page)),
             Scope::Host | Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => {
@@ -36,7 +42,8 @@ pub fn links(ask: &mut Ask, of: &Subject, home: &Subject, page: Option<u64>) -> 
     }
     let (ways, _) = routes(facts, of);
     links.extend(
-        ways.into_iter().filter_map(|way| Some(Link::new(LinkPlace::Layer, Truth::Unknown, way.broken?))),
+        ways.into_iter()
+            .filter_map(|way| Some(Link::new(LinkPlace::Layer, Truth::Unknown, way.broken?))),
     );
     if ends == 0 {
         let says = format!("the device under {} was not found", home.name());
@@ -53,11 +60,21 @@ fn layer(ask: &mut Ask, hop: &Subject, page: Option<u64>) -> Vec<Link> {
     match kind {
         DeviceKind::Partition => vec![partition(ask, hop, page)],
         DeviceKind::Lvm | DeviceKind::Dm => match ask.value(hop, &device::DM_TARGETS) {
-            Some(targets) if !targets.is_empty() && targets.iter().all(|target| target == PASSING) => {
-                vec![linear(ask, hop, page), undivided(ask, LinkPlace::Mapping, hop, page)]
+            Some(targets)
+                if !targets.is_empty() && targets.iter().all(|target| target == PASSING) =>
+            {
+                vec![
+                    linear(ask, hop, page),
+                    undivided(ask, LinkPlace::Mapping, hop, page),
+                ]
             }
             Some(_) => vec![other(hop)],
-            None => vec![Link::unread(LinkPlace::Mapping, ask, hop, &device::DM_TARGETS)],
+            None => vec![Link::unread(
+                LinkPlace::Mapping,
+                ask,
+                hop,
+                &device::DM_TARGETS,
+            )],
         },
         DeviceKind::Disk
         | DeviceKind::Md
@@ -77,7 +94,10 @@ fn layer(ask: &mut Ask, hop: &Subject, page: Option<u64>) -> Vec<Link> {
 
 /// A layer of which nobody says what it makes of a page.
 fn other(hop: &Subject) -> Link {
-    let says = format!("{} may divide or move a page, as nothing documents that it does not", hop.name());
+    let says = format!(
+        "{} may divide or move a page, as nothing documents that it does not",
+        hop.name()
+    );
     Link::new(LinkPlace::Layer, Truth::Unknown, says)
 }
 
@@ -92,7 +112,11 @@ fn partition(ask: &mut Ask, hop: &Subject, page: Option<u64>) -> Link {
         Truth::Unknown => "",
         Truth::False => ", no multiple of a page",
     };
-    Link::new(LinkPlace::Partition, holds, format!("{} begins at byte {start}{of_page}", hop.name()))
+    Link::new(
+        LinkPlace::Partition,
+        holds,
+        format!("{} begins at byte {start}{of_page}", hop.name()),
+    )
 }
 
 /// Where the parts of a linear mapping begin.
@@ -105,7 +129,11 @@ fn linear(ask: &mut Ask, hop: &Subject, page: Option<u64>) -> Link {
         Truth::True | Truth::Unknown => "",
         Truth::False => " only",
     };
-    let says = format!("{} begins at a multiple of {}{only}", hop.name(), size(alignment));
+    let says = format!(
+        "{} begins at a multiple of {}{only}",
+        hop.name(),
+        size(alignment)
+    );
     Link::new(LinkPlace::Mapping, holds, says)
 }
 
@@ -127,23 +155,27 @@ fn promise(ask: &mut Ask, disk: &Subject, page: Option<u64>) -> Link {
     match ask.value(disk, &device::CLOUD) {
         // Only NVMe shows this model, and NVMe is Nitro.
         Some(Cloud::AmazonEbs) => {
-            let says =
-                format!("Amazon documents that {name} writes {} whole (EBS on Nitro)", size(EBS_WHOLE));
+            let says = format!(
+                "Amazon documents that {name} writes {} whole (EBS on Nitro)",
+                size(EBS_WHOLE)
+            );
             Link::new(LinkPlace::Device, fits(page, EBS_WHOLE), says)
         }
-        Some(Cloud::AmazonInstanceStore) => {
-            open(format!("whether {name} writes a page whole depends on the type of the instance"))
-        }
-        Some(Cloud::AzureManagedDisk) => {
-            open(format!("Microsoft documents that {name} writes 16 KiB whole, and no file system for it"))
-        }
+        Some(Cloud::AmazonInstanceStore) => open(format!(
+            "whether {name} writes a page whole depends on the type of the instance"
+        )),
+        Some(Cloud::AzureManagedDisk) => open(format!(
+            "Microsoft documents that {name} writes 16 KiB whole, and no file system for it"
+        )),
         Some(
             cloud @ (Cloud::GooglePersistentDisk
             | Cloud::GoogleLocalSsd
             | Cloud::AzureLocalDisk
             | Cloud::AlibabaBlockStorage
             | Cloud::OracleBlockVolume),
-        ) => open(format!("no documentation says that {name} ({cloud}) writes a page whole")),
+        ) => open(format!(
+            "no documentation says that {name} ({cloud}) writes a page whole"
+        )),
         None => announced(ask, disk, page),
     }
 }

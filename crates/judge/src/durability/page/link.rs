@@ -1,5 +1,5 @@
-//! One link of the chain: which part of the way it is, whether it holds, and why; and how sizes and places compare with a
-//! page whose size may be unknown.
+//! One link of the chain: which part of the way it is, whether it holds, and why; and how sizes and
+//! places compare with a page whose size may be unknown.
 
 use crate::durability::ask::Ask;
 use crate::facts::{FactValue, Key, Reading, Subject};
@@ -56,7 +56,11 @@ pub struct Link {
 impl Link {
     /// A link, with what was seen of it: a clause without a full stop.
     pub fn new(place: LinkPlace, holds: Truth, says: impl Into<String>) -> Self {
-        Self { place, holds, says: says.into() }
+        Self {
+            place,
+            holds,
+            says: says.into(),
+        }
     }
 
     /// A link that cannot be judged, because a fact of this subject is unknown.
@@ -65,7 +69,11 @@ impl Link {
             Reading::Unknown { why, .. } => format!(" ({why})"),
             Reading::Known { .. } => String::new(),
         };
-        Self::new(place, Truth::Unknown, format!("{} of {} is not known{why}", key.name(), of.name()))
+        Self::new(
+            place,
+            Truth::Unknown,
+            format!("{} of {} is not known{why}", key.name(), of.name()),
+        )
     }
 
     /// `partition: sda1 begins at byte 32256, no multiple of a page`.
@@ -101,7 +109,9 @@ pub fn fits(page: Option<u64>, bytes: u64) -> Truth {
 /// Whether a place or a size, in bytes, is a multiple of a page.
 pub fn multiple(page: Option<u64>, bytes: u64) -> Truth {
     match page {
-        Some(page) => bytes.checked_rem(page).map_or(Truth::Unknown, |rest| Truth::from(rest == 0)),
+        Some(page) => bytes
+            .checked_rem(page)
+            .map_or(Truth::Unknown, |rest| Truth::from(rest == 0)),
         None if bytes.is_multiple_of(LARGEST_PAGE) => Truth::True,
         None if !bytes.is_multiple_of(SMALLEST_PAGE) => Truth::False,
         None => Truth::Unknown,

@@ -10,7 +10,11 @@ pub fn disagreement(verdict: &Verdict) -> Option<&'static str> {
     let fates = || verdict.flush_path.iter().map(|hop| hop.fate);
     let loses = verdict.standing < Standing::Unproven;
     let ranks: Vec<u32> = verdict.flush_path.iter().map(|hop| hop.rank).collect();
-    let said: Vec<&Subject> = verdict.flush_path.iter().flat_map(|hop| &hop.subjects).collect();
+    let said: Vec<&Subject> = verdict
+        .flush_path
+        .iter()
+        .flat_map(|hop| &hop.subjects)
+        .collect();
     let arrives = |hop: &crate::durability::FlushHop| hop.arrival != Flush::Suppressed;
     if fates().any(Fate::loses) != loses {
         return Some("a commit is lost on the one and not on the other");
@@ -25,7 +29,10 @@ pub fn disagreement(verdict: &Verdict) -> Option<&'static str> {
         return Some("something is unseen without a limit");
     }
     if fates().any(|fate| fate == Fate::FlushSent)
-        && verdict.flush_path.iter().any(|hop| hop.fate == Fate::FlushSent && !arrives(hop))
+        && verdict
+            .flush_path
+            .iter()
+            .any(|hop| hop.fate == Fate::FlushSent && !arrives(hop))
     {
         return Some("a flush is sent on below a drop");
     }
@@ -33,7 +40,10 @@ pub fn disagreement(verdict: &Verdict) -> Option<&'static str> {
         return Some("the ranks are out of order");
     }
     let disks = verdict.paths.iter().filter_map(|path| path.hops.last());
-    if disks.into_iter().any(|disk| *disk != verdict.target && !said.contains(&disk)) {
+    if disks
+        .into_iter()
+        .any(|disk| *disk != verdict.target && !said.contains(&disk))
+    {
         return Some("a disk is missing");
     }
     None
@@ -44,27 +54,44 @@ fn told(machine: &Machine) -> String {
     let verdict = machine.verdict();
     assert_eq!(disagreement(&verdict), None, "{:?}", verdict.flush_path);
     let hops = verdict.flush_path.iter().skip(1);
-    hops.map(|hop| format!("{} {}", hop.name, hop.fate)).collect::<Vec<_>>().join(", ")
+    hops.map(|hop| format!("{} {}", hop.name, hop.fate))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 #[test]
 fn every_hop_passes_a_flush_on() {
     let path = "no server yet not judged, ext4 passed, sda flush sent";
     assert_eq!(told(&Machine::plain()), path);
-    let with_server = Machine::plain().with_cluster().with("cluster.kind", "postgres");
-    assert_eq!(told(&with_server), "PostgreSQL passed, ext4 passed, sda flush sent");
+    let with_server = Machine::plain()
+        .with_cluster()
+        .with("cluster.kind", "postgres");
+    assert_eq!(
+        told(&with_server),
+        "PostgreSQL passed, ext4 passed, sda flush sent"
+    );
 }
 
 #[test]
 fn the_place_where_a_commit_is_lost() {
-    let server = || Machine::plain().with_cluster().with("cluster.kind", "postgres");
+    let server = || {
+        Machine::plain()
+            .with_cluster()
+            .with("cluster.kind", "postgres")
+    };
     for (machine, path) in [
         (
             Machine::plain().with("mount.barrier", "off"),
             "no server yet not judged, ext4 DROPPED, sda LOST HERE",
         ),
-        (server().with("pg.fsync", "false"), "PostgreSQL DROPPED, ext4 passed, sda LOST HERE"),
-        (server().with("pg.synchronous_commit", "off"), "PostgreSQL LOST HERE, ext4 passed, sda flush sent"),
+        (
+            server().with("pg.fsync", "false"),
+            "PostgreSQL DROPPED, ext4 passed, sda LOST HERE",
+        ),
+        (
+            server().with("pg.synchronous_commit", "off"),
+            "PostgreSQL LOST HERE, ext4 passed, sda flush sent",
+        ),
         (
             Machine::plain().with("device.write_cache", "write through"),
             "no server yet not judged, ext4 passed, sda DISAGREES",
@@ -79,7 +106,9 @@ fn the_place_where_a_commit_is_lost() {
         ),
         // Nothing below holds it back, so it is lost in memory where the flush is dropped.
         (
-            Machine::protected().with_cluster().with("pg.fsync", "false"),
+            Machine::protected()
+                .with_cluster()
+                .with("pg.fsync", "false"),
             "server LOST HERE, ext4 passed, sda answered, disks behind it no cache",
         ),
     ] {
@@ -90,7 +119,11 @@ fn the_place_where_a_commit_is_lost() {
 /// A loop above the file system that drops the flush passes it on: the marks belong below.
 #[test]
 fn a_loop_above_a_drop_loses_nothing() {
-    let (top, host_mount, disk) = (Subject::device("top"), Subject::mount("/host"), Subject::device("sdb"));
+    let (top, host_mount, disk) = (
+        Subject::device("top"),
+        Subject::mount("/host"),
+        Subject::device("sdb"),
+    );
     let machine = super::stacks::between("loop", "write back")
         .unstacked()
         .stand(&data(), &Subject::mount("/data2"))
@@ -113,24 +146,36 @@ fn a_protected_cache_answers_with_and_without_flushes() {
     let path = "no server yet not judged, ext4 passed, sda answered, disks behind it no cache";
     assert_eq!(told(&Machine::protected()), path);
     let dropped = "no server yet not judged, ext4 DROPPED, sda answered, disks behind it no cache";
-    assert_eq!(told(&Machine::protected().with("mount.barrier", "off")), dropped);
+    assert_eq!(
+        told(&Machine::protected().with("mount.barrier", "off")),
+        dropped
+    );
 }
 
 #[test]
 fn what_cannot_be_seen_is_a_hop() {
     let path = "no server yet not judged, ext4 passed, sda flush sent, ";
-    for (from, beyond) in
-        [("guest", "hypervisor unseen"), ("container", "host unseen"), ("?", "virtual machine unseen")]
-    {
-        assert_eq!(told(&Machine::plain().with("host.seen_by", from)), format!("{path}{beyond}"));
+    for (from, beyond) in [
+        ("guest", "hypervisor unseen"),
+        ("container", "host unseen"),
+        ("?", "virtual machine unseen"),
+    ] {
+        assert_eq!(
+            told(&Machine::plain().with("host.seen_by", from)),
+            format!("{path}{beyond}")
+        );
     }
 }
 
 #[test]
 fn flushes_that_did_not_arrive_contradict_the_disk() {
-    let machine =
-        Machine::plain().with("device.counts_flushes", "true").with("probe.flushes_per_commit", "0");
-    assert_eq!(told(&machine), "no server yet not judged, ext4 passed, sda DISAGREES");
+    let machine = Machine::plain()
+        .with("device.counts_flushes", "true")
+        .with("probe.flushes_per_commit", "0");
+    assert_eq!(
+        told(&machine),
+        "no server yet not judged, ext4 passed, sda DISAGREES"
+    );
 }
 
 #[test]
@@ -149,8 +194,15 @@ fn disks_with_one_fate_are_one_hop() {
             machine.put(&disk, fact, word);
         }
     }
-    assert_eq!(told(&machine), "no server yet not judged, ext4 passed, sda sdb sdc flush sent");
-    machine.put(&Subject::device("sdb"), "device.write_cache", "write through");
+    assert_eq!(
+        told(&machine),
+        "no server yet not judged, ext4 passed, sda sdb sdc flush sent"
+    );
+    machine.put(
+        &Subject::device("sdb"),
+        "device.write_cache",
+        "write through",
+    );
     let path = "no server yet not judged, ext4 passed, sda sdc flush sent, sdb DISAGREES";
     assert_eq!(told(&machine), path);
     assert_eq!(machine.verdict().target, data());

@@ -1,5 +1,6 @@
-//! On whose word a disk is taken: every network, attachment and cloud that a disk can have, with what becomes of a commit
-//! where it takes flushes and where it reports no volatile cache, and whom to ask.
+//! On whose word a disk is taken: every network, attachment and cloud that a disk can have, with
+//! what becomes of a commit where it takes flushes and where it reports no volatile cache, and whom
+//! to ask.
 
 use super::machine::Machine;
 use crate::durability::{Standing, Verdict};
@@ -8,7 +9,9 @@ use crate::facts::{Choice, Remedy};
 
 /// A disk to which flushes are sent.
 fn flushed(machine: Machine) -> Machine {
-    machine.with("device.write_cache", "write back").with("device.cache_type", "write back")
+    machine
+        .with("device.write_cache", "write back")
+        .with("device.cache_type", "write back")
 }
 
 /// A disk that reports no volatile cache in every tongue, asked past the kernel.
@@ -23,7 +26,10 @@ fn without_cache(machine: Machine) -> Machine {
 
 /// What the guarantor alone knows, by the verdict.
 fn to_ask(verdict: &Verdict) -> String {
-    let asked = verdict.missing.iter().filter(|need| need.fact == "device.cache");
+    let asked = verdict
+        .missing
+        .iter()
+        .filter(|need| need.fact == "device.cache");
     let says = asked.filter_map(|need| match &need.remedy {
         Some(Remedy::Do(says)) => Some(says.clone()),
         _ => None,
@@ -31,29 +37,58 @@ fn to_ask(verdict: &Verdict) -> String {
     says.collect::<Vec<_>>().join("; ")
 }
 
-/// Guarantor, verdict with flushes, verdict without a volatile cache, and words of the question where it is unproven.
-type Row = (&'static str, &'static str, &'static str, &'static str, &'static str);
+/// Guarantor, verdict with flushes, verdict without a volatile cache, and words of the question
+/// where it is unproven.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+);
 
 fn check(row: &Row, machine: &Machine) {
     let (name, guarantor, with_flushes, without, question) = *row;
-    for (machine, standing) in
-        [(flushed(machine.clone()), with_flushes), (without_cache(machine.clone()), without)]
-    {
+    for (machine, standing) in [
+        (flushed(machine.clone()), with_flushes),
+        (without_cache(machine.clone()), without),
+    ] {
         let verdict = machine.verdict();
-        assert_eq!(verdict.standing.word(), standing, "{name}: {}", verdict.sentence);
+        assert_eq!(
+            verdict.standing.word(),
+            standing,
+            "{name}: {}",
+            verdict.sentence
+        );
         assert_eq!(machine.concludes("device.guarantor"), guarantor, "{name}");
         let asked = to_ask(&verdict);
         if standing == "unproven" && !question.is_empty() {
-            assert!(asked.contains(question) && asked.contains("walwise drill"), "{name}: {asked:?}");
-            assert!(!format!("{:?}", verdict.missing).contains("smartctl"), "{name}: {:?}", verdict.missing);
+            assert!(
+                asked.contains(question) && asked.contains("walwise drill"),
+                "{name}: {asked:?}"
+            );
+            assert!(
+                !format!("{:?}", verdict.missing).contains("smartctl"),
+                "{name}: {:?}",
+                verdict.missing
+            );
         } else {
             assert_eq!(asked, "", "{name}");
         }
-        let named = verdict.guarantors.iter().map(|one| one.word()).collect::<Vec<_>>().join(",");
+        let named = verdict
+            .guarantors
+            .iter()
+            .map(|one| one.word())
+            .collect::<Vec<_>>()
+            .join(",");
         assert_eq!(named, guarantor.replace('?', ""), "{name}");
         if verdict.standing == Standing::Durable {
             let word = verdict.guarantors[0].phrase(false);
-            assert!(verdict.sentence.contains(&format!("on the word of {word}")), "{}", verdict.sentence);
+            assert!(
+                verdict.sentence.contains(&format!("on the word of {word}")),
+                "{}",
+                verdict.sentence
+            );
         }
     }
 }
@@ -72,7 +107,9 @@ fn every_network() {
     ];
     assert_eq!(rows.map(|row| row.0), Fabric::WORDS);
     for row in rows {
-        let machine = Machine::plain().with("device.transport", "network").with("device.fabric", row.0);
+        let machine = Machine::plain()
+            .with("device.transport", "network")
+            .with("device.fabric", row.0);
         check(&row, &machine);
         check(&row, &machine.with("host.virtualisation", "kvm"));
     }
@@ -94,7 +131,13 @@ fn every_attachment() {
         ("hyperv", "hypervisor", "durable", "unproven", "portal"),
         ("mmc", "drive", "durable", "durable", ""),
         ("pmem", "drive", "unproven", "unproven", ""),
-        ("network", "array", "unproven", "unproven", "administrator of the array"),
+        (
+            "network",
+            "array",
+            "unproven",
+            "unproven",
+            "administrator of the array",
+        ),
         ("megaraid", "?", "unproven", "unproven", ""),
         ("raid", "?", "unproven", "unproven", ""),
         ("other", "?", "unproven", "unproven", ""),
@@ -103,7 +146,9 @@ fn every_attachment() {
     for row in rows {
         let machine = match row.1 {
             "hypervisor" => Machine::plain().with("host.virtualisation", "kvm"),
-            _ => Machine::plain().with("device.driver", "mpt3sas").with("host.virtualisation", "none"),
+            _ => Machine::plain()
+                .with("device.driver", "mpt3sas")
+                .with("host.virtualisation", "none"),
         };
         check(&row, &machine.with("device.transport", row.0));
     }
@@ -113,20 +158,60 @@ fn every_attachment() {
 #[test]
 fn every_cloud_by_every_protocol() {
     let rows: [Row; 8] = [
-        ("Amazon Elastic Block Store", "provider", "durable", "durable", ""),
-        ("Amazon EC2 instance store", "provider", "at risk", "at risk", ""),
-        ("Google persistent disk", "provider", "durable", "durable", ""),
+        (
+            "Amazon Elastic Block Store",
+            "provider",
+            "durable",
+            "durable",
+            "",
+        ),
+        (
+            "Amazon EC2 instance store",
+            "provider",
+            "at risk",
+            "at risk",
+            "",
+        ),
+        (
+            "Google persistent disk",
+            "provider",
+            "durable",
+            "durable",
+            "",
+        ),
         ("Google local SSD", "provider", "at risk", "at risk", ""),
-        ("Azure managed disk", "provider", "durable", "unproven", "host caching of sda in Azure's portal"),
+        (
+            "Azure managed disk",
+            "provider",
+            "durable",
+            "unproven",
+            "host caching of sda in Azure's portal",
+        ),
         ("Azure local disk", "provider", "at risk", "at risk", ""),
-        ("Alibaba Elastic Block Storage", "provider", "durable", "durable", ""),
-        ("Oracle block volume", "provider", "durable", "unproven", "ask the provider"),
+        (
+            "Alibaba Elastic Block Storage",
+            "provider",
+            "durable",
+            "durable",
+            "",
+        ),
+        (
+            "Oracle block volume",
+            "provider",
+            "durable",
+            "unproven",
+            "ask the provider",
+        ),
     ];
     assert_eq!(rows.map(|row| row.0), Cloud::WORDS);
     for row in rows {
-        for (transport, fabric) in
-            [("nvme", "?"), ("virtio", "?"), ("virtio-scsi", "?"), ("hyperv", "?"), ("network", "iscsi")]
-        {
+        for (transport, fabric) in [
+            ("nvme", "?"),
+            ("virtio", "?"),
+            ("virtio-scsi", "?"),
+            ("hyperv", "?"),
+            ("network", "iscsi"),
+        ] {
             let ephemeral = if row.2 == "at risk" { "true" } else { "false" };
             let machine = Machine::plain()
                 .with("host.virtualisation", "azure")
@@ -139,7 +224,8 @@ fn every_cloud_by_every_protocol() {
     }
 }
 
-/// Azure caches nothing of large disks and of those with large sectors, and both are visible in the guest.
+/// Azure caches nothing of large disks and of those with large sectors, and both are visible in the
+/// guest.
 #[test]
 fn azure_disks_that_no_host_caches() {
     for (size, sector, standing) in [
@@ -156,12 +242,17 @@ fn azure_disks_that_no_host_caches() {
                 .with("device.ephemeral", "false")
                 .with("device.size", size)
                 .with("device.logical_block", sector);
-            assert_eq!(without_cache(machine).word(), standing, "{transport} {size} {sector}");
+            assert_eq!(
+                without_cache(machine).word(),
+                standing,
+                "{transport} {size} {sector}"
+            );
         }
     }
 }
 
-/// Only QEMU documents what each of its disks does with a write; a hypervisor that is not known documents nothing.
+/// Only QEMU documents what each of its disks does with a write; a hypervisor that is not known
+/// documents nothing.
 #[test]
 fn a_disk_without_a_volatile_cache_in_a_guest() {
     for (virtualisation, standing) in [
@@ -176,7 +267,11 @@ fn a_disk_without_a_volatile_cache_in_a_guest() {
                 .with("device.driver", "mpt3sas")
                 .with("device.transport", transport)
                 .with("host.virtualisation", virtualisation);
-            assert_eq!(without_cache(machine).word(), standing, "{transport} {virtualisation}");
+            assert_eq!(
+                without_cache(machine).word(),
+                standing,
+                "{transport} {virtualisation}"
+            );
         }
     }
 }
@@ -188,14 +283,20 @@ fn guarantors_of_several_disks_are_named_once_each() {
     let second = Subject::device("sdb");
     let mut machine = Machine::plain().with("host.virtualisation", "none");
     machine.facts.stand(&Subject::device("sda1"), &second);
-    for (fact, word) in [("device.kind", "disk"), ("device.transport", "network"), ("device.fabric", "rbd")] {
+    for (fact, word) in [
+        ("device.kind", "disk"),
+        ("device.transport", "network"),
+        ("device.fabric", "rbd"),
+    ] {
         machine.put(&second, fact, word);
     }
     machine.put(&second, "device.write_cache", "write through");
     let verdict = machine.verdict();
     assert_eq!(verdict.standing, Standing::Durable, "{}", verdict.sentence);
     assert!(
-        verdict.sentence.contains("on the word of the drive and the Ceph cluster"),
+        verdict
+            .sentence
+            .contains("on the word of the drive and the Ceph cluster"),
         "{}",
         verdict.sentence
     );

@@ -1,18 +1,19 @@
 //! The interlock opens in exactly the combinations that its specification allows.
 //!
-//! All facts together have some 10¹² combinations, too many to visit. They are visited in three factors instead, each
-//! exhaustively, along the joints of the judge. A disk is judged from its own facts to a leaf. Leaves and the facts of
-//! hops, server and measurement are joined to a judgement. The interlock sees the judgement, the leaves' caches and the
-//! remaining facts.
+//! All facts together have some 10¹² combinations, too many to visit. They are visited in three
+//! factors instead, each exhaustively, along the joints of the judge. A disk is judged from its own
+//! facts to a leaf. Leaves and the facts of hops, server and measurement are joined to a judgement.
+//! The interlock sees the judgement, the leaves' caches and the remaining facts.
 //!
-//! [`factors`] visits every combination of each factor: the facts of a disk; every possible leaf, with every
-//! combination of the facts joined to it; and every judgement with every combination of the rest. Only a value passes
-//! from one factor to the next, so a property of each holds of the whole, unless a later factor reads a fact of an
-//! earlier one. To exclude that, thousands of whole machines are drawn from the full product and judged at once.
+//! [`factors`] visits every combination of each factor: the facts of a disk; every possible leaf,
+//! with every combination of the facts joined to it; and every judgement with every combination of
+//! the rest. Only a value passes from one factor to the next, so a property of each holds of the
+//! whole, unless a later factor reads a fact of an earlier one. To exclude that, thousands of whole
+//! machines are drawn from the full product and judged at once.
 
 mod factors {
-    //! The three factors of the judge, each visited exhaustively: a disk's facts, the facts joined to a leaf, and those
-    //! that the interlock adds.
+    //! The three factors of the judge, each visited exhaustively: a disk's facts, the facts joined
+    //! to a leaf, and those that the interlock adds.
 
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,12 +26,17 @@ mod factors {
     use crate::facts::{Reading, Subject};
     use crate::truth::Truth;
 
-    /// The part of a leaf that is passed on: cache, passage, whether it reports write back, and the best standing that its
-    /// evidence allows.
+    /// The part of a leaf that is passed on: cache, passage, whether it reports write back, and the
+    /// best standing that its evidence allows.
     type Class = (Cache, Passage, Truth, Standing);
 
     /// The class of the one leaf that lets the interlock open.
-    const OPENING: Class = (Cache::Protected, Passage::Sent, Truth::True, Standing::Durable);
+    const OPENING: Class = (
+        Cache::Protected,
+        Passage::Sent,
+        Truth::True,
+        Standing::Durable,
+    );
 
     fn class(of: &Leaf) -> Class {
         let worst = of.evidence.iter().map(|says| says.standing).min().unwrap();
@@ -50,7 +56,9 @@ mod factors {
         chosen: &mut Vec<&'static str>,
         visit: &mut dyn FnMut(&Machine, &[&str]),
     ) {
-        let Some(((fact, values), rest)) = of.split_first() else { return visit(machine, chosen) };
+        let Some(((fact, values), rest)) = of.split_first() else {
+            return visit(machine, chosen);
+        };
         for value in *values {
             machine.set(fact, value);
             chosen.push(value);
@@ -59,23 +67,33 @@ mod factors {
         }
     }
 
-    /// Visits every combination of facts of a disk, holds its class against the specification, and collects the leaves.
+    /// Visits every combination of facts of a disk, holds its class against the specification, and
+    /// collects the leaves.
     fn disks(names: &[&str], start: &Machine, leaves: &mut BTreeMap<Class, Leaf>) -> usize {
         let (of, disk, mut visited) = (facts(names), Subject::device("sda"), 0);
-        each(&of, &mut start.clone(), &mut Vec::new(), &mut |machine, chosen| {
-            let found = leaf(&machine.facts, &disk);
-            let opens = of.iter().zip(chosen).all(|((fact, _), value)| allowed(fact, value));
-            assert_eq!(class(&found) == OPENING, opens, "{chosen:?}: {found:?}");
-            leaves.entry(class(&found)).or_insert(found);
-            visited += 1;
-        });
+        each(
+            &of,
+            &mut start.clone(),
+            &mut Vec::new(),
+            &mut |machine, chosen| {
+                let found = leaf(&machine.facts, &disk);
+                let opens = of
+                    .iter()
+                    .zip(chosen)
+                    .all(|((fact, _), value)| allowed(fact, value));
+                assert_eq!(class(&found) == OPENING, opens, "{chosen:?}: {found:?}");
+                leaves.entry(class(&found)).or_insert(found);
+                visited += 1;
+            },
+        );
         visited
     }
 
     /// Every leaf that a disk's facts can produce.
     fn leaves() -> BTreeMap<Class, Leaf> {
         let mut found = BTreeMap::new();
-        // Behind a controller: everything its tool reports, with everything the kernel reports of the volume.
+        // Behind a controller: everything its tool reports, with everything the kernel reports of
+        // the volume.
         let behind = [
             "controller.battery",
             "controller.policy",
@@ -107,8 +125,13 @@ mod factors {
             "device.drive_cache",
         ];
         visited += disks(&capacitor, &start(), &mut found);
-        let kinds =
-            ["device.kind", "device.transport", "device.fabric", "device.write_cache", "device.cache_type"];
+        let kinds = [
+            "device.kind",
+            "device.transport",
+            "device.fabric",
+            "device.write_cache",
+            "device.cache_type",
+        ];
         visited += disks(&kinds, &start(), &mut found);
         assert_eq!(visited, 17_280 + 41_310 + 16_524 + 12_240);
         found
@@ -133,25 +156,36 @@ mod factors {
         let mut judgements = BTreeSet::new();
         for (class, leaf) in &leaves {
             let disks = BTreeMap::from([(disk.clone(), leaf.clone())]);
-            let mut machine = start().with("device.counts_flushes", "true").with("btrfs.devices", "sda");
-            each(&of, &mut machine, &mut Vec::new(), &mut |machine, chosen| {
-                let found = join::judge(&machine.facts, &target, &disks, &Caps::default());
-                let ready = found.verdict.standing == Standing::Durable
-                    && found.flush == Passage::Sent
-                    && found.plain == Truth::True;
-                let fine = |(fact, value): (&str, &str)| match fact {
-                    // That it is ext4 is the interlock's own condition; that it has its journal is the file system's.
-                    "mount.fstype" => value != "?",
-                    "ext4.journal" => allowed(fact, value) || !chosen[0].starts_with("ext"),
-                    "probe.flushes_per_commit" => !value.starts_with('0'),
-                    _ => allowed(fact, value),
-                };
-                let expect = class.1 == Passage::Sent
-                    && class.3 == Standing::Durable
-                    && of.iter().zip(chosen).all(|((fact, _), value)| fine((fact, value)));
-                assert_eq!(ready, expect, "{class:?} {chosen:?}: {:?}", found.verdict);
-                judgements.insert((found.verdict.standing, found.flush, found.plain));
-            });
+            let mut machine = start()
+                .with("device.counts_flushes", "true")
+                .with("btrfs.devices", "sda");
+            each(
+                &of,
+                &mut machine,
+                &mut Vec::new(),
+                &mut |machine, chosen| {
+                    let found = join::judge(&machine.facts, &target, &disks, &Caps::default());
+                    let ready = found.verdict.standing == Standing::Durable
+                        && found.flush == Passage::Sent
+                        && found.plain == Truth::True;
+                    let fine = |(fact, value): (&str, &str)| match fact {
+                        // That it is ext4 is the interlock's own condition; that it has its journal
+                        // is the file system's.
+                        "mount.fstype" => value != "?",
+                        "ext4.journal" => allowed(fact, value) || !chosen[0].starts_with("ext"),
+                        "probe.flushes_per_commit" => !value.starts_with('0'),
+                        _ => allowed(fact, value),
+                    };
+                    let expect = class.1 == Passage::Sent
+                        && class.3 == Standing::Durable
+                        && of
+                            .iter()
+                            .zip(chosen)
+                            .all(|((fact, _), value)| fine((fact, value)));
+                    assert_eq!(ready, expect, "{class:?} {chosen:?}: {:?}", found.verdict);
+                    judgements.insert((found.verdict.standing, found.flush, found.plain));
+                },
+            );
         }
         assert!(judgements.len() > 10, "{judgements:?}");
     }
@@ -167,10 +201,25 @@ mod factors {
             "probe.flush_cost",
             "probe.commit",
         ]);
-        let standings = [Standing::Durable, Standing::Unproven, Standing::Contradictory, Standing::AtRisk];
-        let flushes =
-            [Passage::Sent, Passage::NotNeeded, Passage::Unknown, Passage::Dropped(Suppressor::MountOption)];
-        let caches = [Cache::Protected, Cache::None, Cache::Unknown, Cache::Contradictory, Cache::Volatile];
+        let standings = [
+            Standing::Durable,
+            Standing::Unproven,
+            Standing::Contradictory,
+            Standing::AtRisk,
+        ];
+        let flushes = [
+            Passage::Sent,
+            Passage::NotNeeded,
+            Passage::Unknown,
+            Passage::Dropped(Suppressor::MountOption),
+        ];
+        let caches = [
+            Cache::Protected,
+            Cache::None,
+            Cache::Unknown,
+            Cache::Contradictory,
+            Cache::Volatile,
+        ];
         let disk = Subject::device("sda");
         let start = start();
         let leaf = leaf(&start.facts, &disk);
@@ -180,49 +229,76 @@ mod factors {
             &BTreeMap::from([(disk.clone(), leaf.clone())]),
             &Caps::default(),
         );
-        let leaves = caches.map(|cache| Leaf { cache, ..leaf.clone() });
+        let leaves = caches.map(|cache| Leaf {
+            cache,
+            ..leaf.clone()
+        });
         // One disk of every kind, and beside a protected one every other kind.
         let mut below: Vec<Vec<&Leaf>> = leaves.iter().map(|leaf| vec![leaf]).collect();
         below.extend(leaves.iter().map(|leaf| vec![&leaves[0], leaf]));
         below.push(Vec::new());
         let mut visited = 0;
-        each(&of, &mut start.clone(), &mut Vec::new(), &mut |machine, chosen| {
-            let right = of.iter().zip(chosen).all(|((fact, _), value)| allowed(fact, value));
-            let wrong = of.iter().zip(chosen).filter(|((fact, _), value)| !allowed(fact, value)).count();
-            for standing in standings {
-                for flush in flushes {
-                    for plain in [Truth::True, Truth::Unknown, Truth::False] {
-                        let mut found = judged.clone();
-                        (found.verdict.standing, found.flush, found.plain) = (standing, flush, plain);
-                        let is_ready =
-                            (standing, flush, plain) == (Standing::Durable, Passage::Sent, Truth::True);
-                        // Where two conditions fail already, the disks are not all visited.
-                        let few = if wrong + usize::from(!is_ready) > 1 { 1 } else { below.len() };
-                        for disks in &below[..few] {
-                            let protected =
-                                !disks.is_empty() && disks.iter().all(|l| l.cache == Cache::Protected);
-                            let disks: Vec<(&Subject, &Leaf)> =
-                                disks.iter().map(|leaf| (&disk, *leaf)).collect();
-                            for (live, assumed) in [(true, false), (false, false), (true, true)] {
-                                found.asked.assumed = if assumed {
-                                    BTreeSet::from(["a fact".to_owned()])
-                                } else {
-                                    BTreeSet::new()
-                                };
-                                let seen = interlock::judge(&machine.facts, &data(), &found, &disks, live);
-                                let opens = matches!(seen, Reading::Known { value: true, .. });
-                                let expect = right && is_ready && protected && live && !assumed;
-                                assert_eq!(
-                                    opens, expect,
-                                    "{chosen:?} {standing:?} {flush:?} {plain:?}: {seen:?}"
-                                );
-                                visited += 1;
+        each(
+            &of,
+            &mut start.clone(),
+            &mut Vec::new(),
+            &mut |machine, chosen| {
+                let right = of
+                    .iter()
+                    .zip(chosen)
+                    .all(|((fact, _), value)| allowed(fact, value));
+                let wrong = of
+                    .iter()
+                    .zip(chosen)
+                    .filter(|((fact, _), value)| !allowed(fact, value))
+                    .count();
+                for standing in standings {
+                    for flush in flushes {
+                        for plain in [Truth::True, Truth::Unknown, Truth::False] {
+                            let mut found = judged.clone();
+                            (found.verdict.standing, found.flush, found.plain) =
+                                (standing, flush, plain);
+                            let is_ready = (standing, flush, plain)
+                                == (Standing::Durable, Passage::Sent, Truth::True);
+                            // Where two conditions fail already, the disks are not all visited.
+                            let few = if wrong + usize::from(!is_ready) > 1 {
+                                1
+                            } else {
+                                below.len()
+                            };
+                            for disks in &below[..few] {
+                                let protected = !disks.is_empty()
+                                    && disks.iter().all(|l| l.cache == Cache::Protected);
+                                let disks: Vec<(&Subject, &Leaf)> =
+                                    disks.iter().map(|leaf| (&disk, *leaf)).collect();
+                                for (live, assumed) in [(true, false), (false, false), (true, true)]
+                                {
+                                    found.asked.assumed = if assumed {
+                                        BTreeSet::from(["a fact".to_owned()])
+                                    } else {
+                                        BTreeSet::new()
+                                    };
+                                    let seen = interlock::judge(
+                                        &machine.facts,
+                                        &data(),
+                                        &found,
+                                        &disks,
+                                        live,
+                                    );
+                                    let opens = matches!(seen, Reading::Known { value: true, .. });
+                                    let expect = right && is_ready && protected && live && !assumed;
+                                    assert_eq!(
+                                        opens, expect,
+                                        "{chosen:?} {standing:?} {flush:?} {plain:?}: {seen:?}"
+                                    );
+                                    visited += 1;
+                                }
                             }
                         }
                     }
                 }
-            }
-        });
+            },
+        );
         assert!(visited > 100_000, "{visited}");
     }
 }
@@ -235,17 +311,39 @@ use crate::facts::{Reading, Subject};
 
 type Fact = (&'static str, &'static [&'static str]);
 
-/// Every fact that decides it, with all its values (numbers by representative values), including unknown.
+/// Every fact that decides it, with all its values (numbers by representative values), including
+/// unknown.
 const ALL: &[Fact] = &[
     (
         "controller.battery",
-        &["healthy", "charging", "learning", "degraded", "failed", "absent", "unreadable", "?"],
+        &[
+            "healthy",
+            "charging",
+            "learning",
+            "degraded",
+            "failed",
+            "absent",
+            "unreadable",
+            "?",
+        ],
     ),
-    ("controller.policy", &["write back", "write through", "always write back", "?"]),
-    ("controller.policy_in_force", &["write back", "write through", "?"]),
-    ("controller.on_battery_failure", &["write through", "stays", "?"]),
+    (
+        "controller.policy",
+        &["write back", "write through", "always write back", "?"],
+    ),
+    (
+        "controller.policy_in_force",
+        &["write back", "write through", "?"],
+    ),
+    (
+        "controller.on_battery_failure",
+        &["write through", "stays", "?"],
+    ),
     ("controller.disk_cache", &["off", "on", "disk default", "?"]),
-    ("device.kind", &["disk", "zvol", "zram", "ram", "other", "?"]),
+    (
+        "device.kind",
+        &["disk", "zvol", "zram", "ram", "other", "?"],
+    ),
     (
         "device.transport",
         &[
@@ -268,15 +366,54 @@ const ALL: &[Fact] = &[
             "?",
         ],
     ),
-    ("device.fabric", &["?", "tcp", "rdma", "fc", "iscsi", "fibre channel", "nbd", "rbd"]),
+    (
+        "device.fabric",
+        &[
+            "?",
+            "tcp",
+            "rdma",
+            "fc",
+            "iscsi",
+            "fibre channel",
+            "nbd",
+            "rbd",
+        ],
+    ),
     ("device.write_cache", &["write back", "write through", "?"]),
-    ("device.cache_type", &["write back", "write through", "none", "write back, no read (daft)", "?"]),
+    (
+        "device.cache_type",
+        &[
+            "write back",
+            "write through",
+            "none",
+            "write back, no read (daft)",
+            "?",
+        ],
+    ),
     ("device.drive_cache", &["off", "on", "?"]),
     ("nvme.volatile_cache", &["false", "true", "?"]),
-    ("nvme.critical_warning", &["", "?", "temperature", "memory backup failed", "read-only", "singing"]),
-    ("nvme.capacitor", &["healthy", "degraded", "failed", "absent", "unreadable", "?"]),
+    (
+        "nvme.critical_warning",
+        &[
+            "",
+            "?",
+            "temperature",
+            "memory backup failed",
+            "read-only",
+            "singing",
+        ],
+    ),
+    (
+        "nvme.capacitor",
+        &["healthy", "degraded", "failed", "absent", "unreadable", "?"],
+    ),
     ("device.ephemeral", &["false", "true", "?"]),
-    ("mount.class", &["block", "network", "memory", "fuse", "overlay", "zfs", "other", "?"]),
+    (
+        "mount.class",
+        &[
+            "block", "network", "memory", "fuse", "overlay", "zfs", "other", "?",
+        ],
+    ),
     ("mount.fstype", &["ext4", "ext3", "xfs", "btrfs", "?"]),
     ("mount.barrier", &["on", "off", "no effect", "?"]),
     ("ext4.journal", &["true", "false", "?"]),
@@ -284,7 +421,10 @@ const ALL: &[Fact] = &[
     ("kernel.vendor", &["debian", "?"]),
     ("pg.fsync", &["true", "false", "?"]),
     ("pg.synchronous_commit", &["on", "off", "?"]),
-    ("pg.synchronous_commit_overrides", &["", "database app: off", "?"]),
+    (
+        "pg.synchronous_commit_overrides",
+        &["", "database app: off", "?"],
+    ),
     ("pg.fsync_disabled_by", &["none", "libeatmydata.so", "?"]),
     ("device.counts_flushes", &["true", "false", "?"]),
     ("probe.flushes_per_commit", &["1", "0.2", "0", "?"]),
@@ -296,10 +436,12 @@ const ALL: &[Fact] = &[
 /// The specification of one fact, written from the product's words and independent of the code.
 fn allowed(fact: &str, value: &str) -> bool {
     match fact {
-        // Protected by a battery or flash module that is healthy now, with member caches off; the policy is write-back
-        // and falls back; flushes are sent today.
+        // Protected by a battery or flash module that is healthy now, with member caches off; the
+        // policy is write-back and falls back; flushes are sent today.
         "controller.battery" => value == "healthy",
-        "controller.policy" | "controller.policy_in_force" | "device.write_cache" => value == "write back",
+        "controller.policy" | "controller.policy_in_force" | "device.write_cache" => {
+            value == "write back"
+        }
         "controller.on_battery_failure" => value == "write through",
         "controller.disk_cache" => value == "off",
         "device.kind" => value == "disk",
@@ -308,7 +450,8 @@ fn allowed(fact: &str, value: &str) -> bool {
         "nvme.critical_warning" => ["", "?", "temperature"].contains(&value),
         // It is no battery: it opens nothing, and a failed one shuts it.
         "nvme.capacitor" => value != "failed",
-        // Only ext4, on a kernel that accepts and heeds the option; the behaviour of kernel 9 is unknown today.
+        // Only ext4, on a kernel that accepts and heeds the option; the behaviour of kernel 9 is
+        // unknown today.
         "mount.class" => value == "block",
         "mount.fstype" => value == "ext4",
         "kernel.version" => value == "6.1.0",
@@ -326,8 +469,8 @@ fn allowed(fact: &str, value: &str) -> bool {
         // With virtual disks no statement is usual; here one exists that could not be read.
         "device.ephemeral" => value == "false",
         "probe.implausible" => value != "true",
-        // While the queue says write back, no statement of the disk is a contradiction that drops a flush; a count is
-        // compared with whether there is one.
+        // While the queue says write back, no statement of the disk is a contradiction that drops a
+        // flush; a count is compared with whether there is one.
         "device.cache_type"
         | "device.drive_cache"
         | "nvme.volatile_cache"
@@ -339,8 +482,8 @@ fn allowed(fact: &str, value: &str) -> bool {
 
 /// The specification of a machine: every fact by itself, and no count that shows lost flushes.
 fn opens<'a>(value: impl Fn(&str) -> &'a str) -> bool {
-    let lost =
-        value("device.counts_flushes") == "true" && ["0", "0.2"].contains(&value("probe.flushes_per_commit"));
+    let lost = value("device.counts_flushes") == "true"
+        && ["0", "0.2"].contains(&value("probe.flushes_per_commit"));
     !lost && ALL.iter().all(|(fact, _)| allowed(fact, value(fact)))
 }
 
@@ -356,7 +499,11 @@ fn start() -> Machine {
 /// A value for every fact, in four cases of five one that allows it to open.
 fn any_values() -> impl Strategy<Value = Vec<&'static str>> {
     let one = |(fact, values): &Fact| {
-        let fine: Vec<&str> = values.iter().copied().filter(|value| allowed(fact, value)).collect();
+        let fine: Vec<&str> = values
+            .iter()
+            .copied()
+            .filter(|value| allowed(fact, value))
+            .collect();
         prop_oneof![
             12 => proptest::sample::select(fine),
             1 => proptest::sample::select(values.to_vec()),
@@ -379,18 +526,33 @@ proptest! {
 
 #[test]
 fn every_deviation_alone_and_every_pair_is_as_specified() {
-    let all: Vec<(&str, &str)> =
-        ALL.iter().flat_map(|(fact, values)| values.iter().map(|value| (*fact, *value))).collect();
+    let all: Vec<(&str, &str)> = ALL
+        .iter()
+        .flat_map(|(fact, values)| values.iter().map(|value| (*fact, *value)))
+        .collect();
     assert!(open(&start()));
     for (i, a) in all.iter().enumerate() {
         let machine = start().with(a.0, a.1);
-        let reading = |fact: &str| machine.fact(fact).map_or("?".to_owned(), ToString::to_string);
+        let reading = |fact: &str| {
+            machine
+                .fact(fact)
+                .map_or("?".to_owned(), ToString::to_string)
+        };
         for b in all.iter().skip(i).filter(|b| b.0 != a.0 || b.1 == a.1) {
             let both = machine.clone().with(b.0, b.1);
-            let counted = [a, b].iter().any(|x| **x == ("device.counts_flushes", "true"))
-                && [a, b].iter().any(|x| x.0 == "probe.flushes_per_commit" && x.1.starts_with('0'));
+            let counted = [a, b]
+                .iter()
+                .any(|x| **x == ("device.counts_flushes", "true"))
+                && [a, b]
+                    .iter()
+                    .any(|x| x.0 == "probe.flushes_per_commit" && x.1.starts_with('0'));
             let expect = allowed(a.0, a.1) && allowed(b.0, b.1) && !counted;
-            assert_eq!(open(&both), expect, "{a:?} {b:?} ({})", reading("device.kind"));
+            assert_eq!(
+                open(&both),
+                expect,
+                "{a:?} {b:?} ({})",
+                reading("device.kind")
+            );
         }
     }
 }
@@ -409,8 +571,13 @@ fn assumed_facts_never_open_it() {
     });
     for (fact, values) in deciding {
         let machine = start().with(fact, &format!("~{}", values[0]));
-        let Reading::Unknown { detail, .. } = machine.interlock() else { panic!("{fact}: known") };
-        assert!(detail.contains("assumed") || detail.contains("measured"), "{fact}: {detail}");
+        let Reading::Unknown { detail, .. } = machine.interlock() else {
+            panic!("{fact}: known")
+        };
+        assert!(
+            detail.contains("assumed") || detail.contains("measured"),
+            "{fact}: {detail}"
+        );
     }
 }
 
@@ -456,7 +623,9 @@ fn a_layer_that_may_hold_data_keeps_it_shut() {
             .stand(&mount, &lv)
             .stand(&lv, &Subject::device("sda"));
         crate::durability::judge(&mut machine.facts, true, &Caps::default());
-        machine.facts.value(&target, &crate::facts::catalog::target::INTERLOCK)
+        machine
+            .facts
+            .value(&target, &crate::facts::catalog::target::INTERLOCK)
     };
     for plain in ["lvm", "crypt", "multipath"] {
         assert_eq!(on(plain), Some(true), "{plain}");
@@ -471,11 +640,15 @@ fn a_layer_that_may_hold_data_keeps_it_shut() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let Reading::Unknown { detail, remedy, .. } =
-        Machine::protected().with("controller.battery", "?").interlock()
+    let Reading::Unknown { detail, remedy, .. } = Machine::protected()
+        .with("controller.battery", "?")
+        .interlock()
     else {
         panic!("known")
     };
-    assert!(detail.contains("controller.battery of device sda"), "{detail}");
+    assert!(
+        detail.contains("controller.battery of device sda"),
+        "{detail}"
+    );
     assert!(remedy.is_some());
 }

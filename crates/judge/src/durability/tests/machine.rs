@@ -1,4 +1,5 @@
-//! A machine to vary: /data on sda1 on sda, every fact by name, each overridable by a word. `?` makes a fact unknown.
+//! A machine to vary: /data on sda1 on sda, every fact by name, each overridable by a word. `?`
+//! makes a fact unknown.
 
 use crate::durability::{Caps, Verdict, judge};
 use crate::facts::catalog::{self, target};
@@ -30,19 +31,23 @@ impl Machine {
     /// Only the stack: target, mount, partition, disk.
     pub fn bare() -> Self {
         let mut facts = FactSet::default();
-        let (mount, part, disk) = (Subject::mount("/data"), Subject::device("sda1"), Subject::device("sda"));
+        let (mount, part, disk) = (
+            Subject::mount("/data"),
+            Subject::device("sda1"),
+            Subject::device("sda"),
+        );
         facts.stand(&data(), &mount);
         facts.link(&data(), &mount);
         facts.stand(&mount, &part);
         facts.stand(&part, &disk);
-        Self { facts, live: true }.with("target.kind", "directory").with("target.path", "/data").on(
-            &part,
-            "device.kind",
-            "partition",
-        )
+        Self { facts, live: true }
+            .with("target.kind", "directory")
+            .with("target.path", "/data")
+            .on(&part, "device.kind", "partition")
     }
 
-    /// A truthful machine: ext4 with barriers on a SATA disk whose volatile cache every layer reports.
+    /// A truthful machine: ext4 with barriers on a SATA disk whose volatile cache every layer
+    /// reports.
     pub fn plain() -> Self {
         Self::bare()
             .with("host.seen_by", "host")
@@ -89,14 +94,19 @@ impl Machine {
         self.put(&subject(info.scope), fact, word);
     }
 
-    /// Sets a fact of any subject in place. A layer comes with a state that is fine, which later words may change.
+    /// Sets a fact of any subject in place. A layer comes with a state that is fine, which later
+    /// words may change.
     pub fn put(&mut self, of: &Subject, fact: &str, word: &str) {
         let state: &[(&str, &str)] = match (fact, word) {
-            ("device.kind", "lvm" | "dm" | "multipath" | "dmraid" | "vdo") => &[("dm.state", "fine")],
-            ("device.kind", "md") => &[("md.members", "")],
-            ("mount.class", "zfs") => {
-                &[("zfs.pool_state", "ONLINE"), ("zfs.damaged", "false"), ("zfs.devices", "")]
+            ("device.kind", "lvm" | "dm" | "multipath" | "dmraid" | "vdo") => {
+                &[("dm.state", "fine")]
             }
+            ("device.kind", "md") => &[("md.members", "")],
+            ("mount.class", "zfs") => &[
+                ("zfs.pool_state", "ONLINE"),
+                ("zfs.damaged", "false"),
+                ("zfs.devices", ""),
+            ],
             _ => &[],
         };
         for (fact, word) in state {
@@ -104,26 +114,35 @@ impl Machine {
         }
         let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
-            self.facts.put_value(of, info, Reading::unknown(Why::Denied, "a test"));
+            self.facts
+                .put_value(of, info, Reading::unknown(Why::Denied, "a test"));
             return;
         }
         let (word, source) = match word.strip_prefix('~') {
             Some(word) => (word, Source::Assumed),
-            None if fact.starts_with("probe.") => (word, Source::Probe { id: "wal".to_owned() }),
+            None if fact.starts_with("probe.") => (
+                word,
+                Source::Probe {
+                    id: "wal".to_owned(),
+                },
+            ),
             None => (word, Source::file("/a/file")),
         };
-        self.facts.put_value(of, info, Reading::known(testing::value(info, word), source));
+        self.facts
+            .put_value(of, info, Reading::known(testing::value(info, word), source));
         if (fact, word) == ("device.kind", "disk") {
             self.complete(of);
         }
     }
 
-    /// What a disk's collectors always record: it lasts, and it has neither warnings nor a page of its capacitor.
+    /// What a disk's collectors always record: it lasts, and it has neither warnings nor a page of
+    /// its capacitor.
     fn complete(&mut self, disk: &Subject) {
         self.put(disk, "device.ephemeral", "false");
         for fact in ["nvme.critical_warning", "nvme.capacitor"] {
             let info = catalog::find(fact).unwrap();
-            self.facts.put_value(disk, info, Reading::unknown(Why::Absent, "a test"));
+            self.facts
+                .put_value(disk, info, Reading::unknown(Why::Absent, "a test"));
         }
     }
 
@@ -136,7 +155,12 @@ impl Machine {
     /// The same facts, with nothing standing on anything.
     pub fn unstacked(self) -> Self {
         let mut facts = FactSet::default();
-        for FactRow { subject, fact, reading } in self.facts.rows() {
+        for FactRow {
+            subject,
+            fact,
+            reading,
+        } in self.facts.rows()
+        {
             facts.put_value(subject, catalog::find(fact).unwrap(), reading.clone());
         }
         Self { facts, ..self }
@@ -183,7 +207,10 @@ impl Machine {
         let (facts, _) = self.clone().judged();
         of.map(|fact| {
             let info = catalog::find(fact).unwrap();
-            facts.named(&subject(info.scope), fact).value().map_or("?".to_owned(), ToString::to_string)
+            facts
+                .named(&subject(info.scope), fact)
+                .value()
+                .map_or("?".to_owned(), ToString::to_string)
         })
     }
 
@@ -194,8 +221,10 @@ impl Machine {
 
     fn judged(mut self) -> (FactSet, Verdict) {
         let live = self.live;
-        let verdict =
-            judge(&mut self.facts, live, &Caps::default()).into_iter().find(|v| v.target == data()).unwrap();
+        let verdict = judge(&mut self.facts, live, &Caps::default())
+            .into_iter()
+            .find(|v| v.target == data())
+            .unwrap();
         (self.facts, verdict)
     }
 }

@@ -66,12 +66,21 @@ fn the_worst_of_all_settings_governs() {
     let mut seen = 0;
     for kind in ["mysql", "mariadb", "?"] {
         for redo in ["0", "1", "2", "3", "4", "?"] {
-            for (log_bin, sync) in
-                [("true", "0"), ("true", "1"), ("true", "100"), ("true", "?"), ("false", "0"), ("?", "1")]
-            {
-                for (library, running) in
-                    [("none", "true"), ("libeatmydata.so", "true"), ("?", "true"), ("?", "false"), ("?", "?")]
-                {
+            for (log_bin, sync) in [
+                ("true", "0"),
+                ("true", "1"),
+                ("true", "100"),
+                ("true", "?"),
+                ("false", "0"),
+                ("?", "1"),
+            ] {
+                for (library, running) in [
+                    ("none", "true"),
+                    ("libeatmydata.so", "true"),
+                    ("?", "true"),
+                    ("?", "false"),
+                    ("?", "?"),
+                ] {
                     let machine = machine()
                         .with("cluster.kind", kind)
                         .with("mysql.innodb_flush_log_at_trx_commit", redo)
@@ -79,10 +88,12 @@ fn the_worst_of_all_settings_governs() {
                         .with("mysql.sync_binlog", sync)
                         .with("mysql.fsync_disabled_by", library)
                         .with("mysql.running", running);
-                    // MariaDB from 12.3 on may keep the log elsewhere; what it does is known of this one.
+                    // MariaDB from 12.3 on may keep the log elsewhere; what it does is known of
+                    // this one.
                     let machine = machine.with("mysql.binlog_storage_engine", "");
-                    let expected =
-                        of_redo(kind, redo).min(of_binlog(log_bin, sync)).min(of_preload(library, running));
+                    let expected = of_redo(kind, redo)
+                        .min(of_binlog(log_bin, sync))
+                        .min(of_preload(library, running));
                     assert_eq!(
                         machine.verdict().standing,
                         expected,
@@ -106,7 +117,9 @@ fn a_doublewrite_that_is_not_known_is_not_taken_for_one_that_keeps_copies() {
         ("?", "doublewrite", "unproven"),
         ("?", "redo", "durable"),
     ] {
-        let machine = machine().with("mysql.innodb_doublewrite", mode).with("target.roles", roles);
+        let machine = machine()
+            .with("mysql.innodb_doublewrite", mode)
+            .with("target.roles", roles);
         assert_eq!(machine.word(), expected, "{mode} on {roles}");
     }
 }
@@ -120,7 +133,9 @@ fn a_binary_log_in_an_engine_is_not_judged_by_sync_binlog() {
         ("?", "0", "unproven"),
         ("?", "1", "durable"),
     ] {
-        let machine = machine().with("mysql.binlog_storage_engine", engine).with("mysql.sync_binlog", sync);
+        let machine = machine()
+            .with("mysql.binlog_storage_engine", engine)
+            .with("mysql.sync_binlog", sync);
         assert_eq!(machine.word(), expected, "{engine} {sync}");
     }
 }
@@ -143,7 +158,9 @@ fn cached(machine: Machine, cache: &str) -> Machine {
             .with("device.write_cache", "write through")
             .with("device.cache_type", "write through")
             .with("device.drive_cache", "off"),
-        _ => machine.with("device.write_cache", "write back").with("device.cache_type", "?"),
+        _ => machine
+            .with("device.write_cache", "write back")
+            .with("device.cache_type", "?"),
     }
 }
 
@@ -163,7 +180,11 @@ fn no_flush_method_is_taken_for_more_than_it_is() {
             };
             assert_eq!(machine.word(), expected, "{method} of {kind} {version}");
             let flush = machine.concludes("target.flush");
-            assert_eq!(flush == "suppressed", expected == "at risk", "{method}: {flush}");
+            assert_eq!(
+                flush == "suppressed",
+                expected == "at risk",
+                "{method}: {flush}"
+            );
         }
     }
 }
@@ -173,7 +194,11 @@ fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
     for (kind, version) in VERSIONS {
         for together in [true, false] {
             for cache in ["volatile", "none"] {
-                let machine = if together { cached(machine(), cache) } else { apart(cache) };
+                let machine = if together {
+                    cached(machine(), cache)
+                } else {
+                    apart(cache)
+                };
                 let machine = machine
                     .with("cluster.kind", kind)
                     .with("mysql.version", version)
@@ -185,35 +210,52 @@ fn o_direct_no_fsync_needs_the_release_the_disks_and_the_caches() {
                     ("mysql", "5.7.24" | "8.0.13", ..) | (_, _, _, "volatile") => "at risk",
                     _ => "unproven",
                 };
-                assert_eq!(machine.word(), expected, "{kind} {version}, together {together}, {cache}");
+                assert_eq!(
+                    machine.word(),
+                    expected,
+                    "{kind} {version}, together {together}, {cache}"
+                );
             }
         }
     }
     // What lies here decides: no data pages, nothing that this method leaves unflushed.
-    let only_redo =
-        machine().with("target.roles", "redo").with("mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC");
+    let only_redo = machine()
+        .with("target.roles", "redo")
+        .with("mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC");
     assert_eq!(only_redo.with("mysql.version", "8.0.13").word(), "durable");
 }
 
 #[test]
 fn a_fast_doublewrite_is_never_durable_and_none_leaves_torn_pages_as_they_are() {
-    let fast = machine().with("cluster.kind", "mariadb").with("mysql.innodb_doublewrite", "fast");
+    let fast = machine()
+        .with("cluster.kind", "mariadb")
+        .with("mysql.innodb_doublewrite", "fast");
     let fast = fast.with("mysql.binlog_storage_engine", "");
     assert_eq!(fast.word(), "at risk");
     assert_eq!(cached(fast, "none").word(), "unproven");
-    let none = |roles: &str| machine().with("mysql.innodb_doublewrite", "off").with("target.roles", roles);
+    let none = |roles: &str| {
+        machine()
+            .with("mysql.innodb_doublewrite", "off")
+            .with("target.roles", roles)
+    };
     assert_eq!(none("data,redo").word(), "at risk");
     assert_eq!(none("redo,binlog").word(), "durable", "no pages lie there");
     assert_eq!(none("?").word(), "at risk", "it is unknown what lies there");
 }
 
-/// How long commits wait for their flush is what the server says, and nothing where it says nothing (measured: no flush
-/// in ten seconds with 2700).
+/// How long commits wait for their flush is what the server says, and nothing where it says nothing
+/// (measured: no flush in ten seconds with 2700).
 #[test]
 fn how_much_is_lost_is_what_the_settings_say() {
     for (timeout, says) in [
-        ("1", "about the last 1 s of commits (innodb_flush_log_at_timeout is 1)"),
-        ("2700", "about the last 2700 s of commits (innodb_flush_log_at_timeout is 2700)"),
+        (
+            "1",
+            "about the last 1 s of commits (innodb_flush_log_at_timeout is 1)",
+        ),
+        (
+            "2700",
+            "about the last 2700 s of commits (innodb_flush_log_at_timeout is 2700)",
+        ),
         ("0", "the commits since its last flush"),
         ("?", "the commits since its last flush"),
     ] {

@@ -1,4 +1,5 @@
-//! Verdicts over NVMe drives: what they report of their cache and their capacitor, and what the kernel was told.
+//! Verdicts over NVMe drives: what they report of their cache and their capacitor, and what the
+//! kernel was told.
 
 use super::machine::Machine;
 use crate::durability::Standing;
@@ -15,24 +16,152 @@ fn drive(queue: &str) -> Machine {
 fn nvme_drives() {
     // queue, VWC, feature 06h, warnings → verdict, cache, flush
     for (queue, has_one, is_on, warnings, verdict, cache, flush) in [
-        ("write back", "true", "on", "", "durable", "volatile", "sent"),
-        ("write back", "true", "?", "?", "unproven", "volatile", "sent"),
+        (
+            "write back",
+            "true",
+            "on",
+            "",
+            "durable",
+            "volatile",
+            "sent",
+        ),
+        (
+            "write back",
+            "true",
+            "?",
+            "?",
+            "unproven",
+            "volatile",
+            "sent",
+        ),
         ("write back", "?", "?", "?", "unproven", "volatile", "sent"),
         ("write back", "true", "off", "", "durable", "none", "sent"),
-        ("write back", "false", "?", "", "durable", "volatile", "sent"),
-        ("write through", "true", "off", "", "durable", "none", "not needed"),
-        ("write through", "true", "on", "", "contradictory", "contradictory", "suppressed"),
-        ("write through", "true", "?", "", "contradictory", "contradictory", "suppressed"),
-        ("write through", "?", "on", "", "contradictory", "contradictory", "suppressed"),
-        ("write through", "false", "on", "", "contradictory", "contradictory", "suppressed"),
-        ("write through", "false", "?", "", "durable", "none", "not needed"),
-        ("write through", "false", "off", "temperature,spare low", "durable", "none", "not needed"),
-        ("write through", "false", "?", "?", "unproven", "unknown", "unknown"),
-        ("write through", "?", "off", "", "unproven", "unknown", "unknown"),
-        ("write through", "false", "?", "memory backup failed", "at risk", "volatile", "not needed"),
-        ("write back", "true", "on", "memory backup failed", "at risk", "volatile", "sent"),
-        ("write through", "false", "?", "read-only", "unproven", "none", "not needed"),
-        ("write back", "true", "on", "singing", "unproven", "volatile", "sent"),
+        (
+            "write back",
+            "false",
+            "?",
+            "",
+            "durable",
+            "volatile",
+            "sent",
+        ),
+        (
+            "write through",
+            "true",
+            "off",
+            "",
+            "durable",
+            "none",
+            "not needed",
+        ),
+        (
+            "write through",
+            "true",
+            "on",
+            "",
+            "contradictory",
+            "contradictory",
+            "suppressed",
+        ),
+        (
+            "write through",
+            "true",
+            "?",
+            "",
+            "contradictory",
+            "contradictory",
+            "suppressed",
+        ),
+        (
+            "write through",
+            "?",
+            "on",
+            "",
+            "contradictory",
+            "contradictory",
+            "suppressed",
+        ),
+        (
+            "write through",
+            "false",
+            "on",
+            "",
+            "contradictory",
+            "contradictory",
+            "suppressed",
+        ),
+        (
+            "write through",
+            "false",
+            "?",
+            "",
+            "durable",
+            "none",
+            "not needed",
+        ),
+        (
+            "write through",
+            "false",
+            "off",
+            "temperature,spare low",
+            "durable",
+            "none",
+            "not needed",
+        ),
+        (
+            "write through",
+            "false",
+            "?",
+            "?",
+            "unproven",
+            "unknown",
+            "unknown",
+        ),
+        (
+            "write through",
+            "?",
+            "off",
+            "",
+            "unproven",
+            "unknown",
+            "unknown",
+        ),
+        (
+            "write through",
+            "false",
+            "?",
+            "memory backup failed",
+            "at risk",
+            "volatile",
+            "not needed",
+        ),
+        (
+            "write back",
+            "true",
+            "on",
+            "memory backup failed",
+            "at risk",
+            "volatile",
+            "sent",
+        ),
+        (
+            "write through",
+            "false",
+            "?",
+            "read-only",
+            "unproven",
+            "none",
+            "not needed",
+        ),
+        (
+            "write back",
+            "true",
+            "on",
+            "singing",
+            "unproven",
+            "volatile",
+            "sent",
+        ),
     ] {
         let machine = drive(queue)
             .with("nvme.volatile_cache", has_one)
@@ -41,38 +170,89 @@ fn nvme_drives() {
         let case = format!("{queue} / {has_one} / {is_on} / {warnings}");
         assert_eq!(machine.judgement(), [verdict, cache, flush], "{case}");
         let promised = machine.clone().with("nvme.awupf", "255");
-        assert_eq!(promised.verdict().paths, machine.verdict().paths, "nothing rests on AWUPF");
+        assert_eq!(
+            promised.verdict().paths,
+            machine.verdict().paths,
+            "nothing rests on AWUPF"
+        );
     }
 }
 
 #[test]
 fn a_capacitor_is_a_claim_that_only_lowers() {
     let drive = |queue: &str, has_one: &str| {
-        drive(queue).with("nvme.volatile_cache", has_one).with("nvme.critical_warning", "")
+        drive(queue)
+            .with("nvme.volatile_cache", has_one)
+            .with("nvme.critical_warning", "")
     };
-    for (queue, has_one) in [("write back", "true"), ("write back", "false"), ("write through", "false")] {
+    for (queue, has_one) in [
+        ("write back", "true"),
+        ("write back", "false"),
+        ("write through", "false"),
+    ] {
         let before = drive(queue, has_one);
         for (capacitor, percent, says) in [
             ("healthy", "118", "sda calls its capacitor healthy (118 %)"),
-            ("degraded", "62", "holds less than when it was made, and enough (62 %)"),
+            (
+                "degraded",
+                "62",
+                "holds less than when it was made, and enough (62 %)",
+            ),
             ("absent", "?", "sda says that it has no capacitor"),
         ] {
-            let machine =
-                before.clone().with("nvme.capacitor", capacitor).with("nvme.capacitor_percent", percent);
+            let machine = before
+                .clone()
+                .with("nvme.capacitor", capacitor)
+                .with("nvme.capacitor_percent", percent);
             let verdict = machine.verdict();
-            assert!(verdict.paths[0].evidence.iter().any(|one| one.says.contains(says)), "{verdict:?}");
-            assert_eq!(verdict.standing, before.verdict().standing, "{queue} {has_one} {capacitor}");
-            assert_eq!(machine.concludes("target.cache"), before.concludes("target.cache"));
-            assert_ne!(machine.concludes("target.cache"), "protected", "it is no battery");
+            assert!(
+                verdict.paths[0]
+                    .evidence
+                    .iter()
+                    .any(|one| one.says.contains(says)),
+                "{verdict:?}"
+            );
+            assert_eq!(
+                verdict.standing,
+                before.verdict().standing,
+                "{queue} {has_one} {capacitor}"
+            );
+            assert_eq!(
+                machine.concludes("target.cache"),
+                before.concludes("target.cache")
+            );
+            assert_ne!(
+                machine.concludes("target.cache"),
+                "protected",
+                "it is no battery"
+            );
         }
-        let unreadable = before.clone().with("nvme.capacitor", "unreadable").verdict();
+        let unreadable = before
+            .clone()
+            .with("nvme.capacitor", "unreadable")
+            .verdict();
         assert_eq!(unreadable.paths, before.verdict().paths, "nothing was said");
-        let failed = before.clone().with("nvme.capacitor", "failed").with("nvme.capacitor_percent", "0");
-        assert_eq!((failed.word(), failed.concludes("target.cache").as_str()), ("at risk", "volatile"));
-        assert!(failed.verdict().sentence.contains("may not carry it through a power failure (0 %)"));
+        let failed = before
+            .clone()
+            .with("nvme.capacitor", "failed")
+            .with("nvme.capacitor_percent", "0");
+        assert_eq!(
+            (failed.word(), failed.concludes("target.cache").as_str()),
+            ("at risk", "volatile")
+        );
+        assert!(
+            failed
+                .verdict()
+                .sentence
+                .contains("may not carry it through a power failure (0 %)")
+        );
     }
     let silent = drive("write through", "?").with("nvme.capacitor", "healthy");
-    assert_eq!(silent.word(), "unproven", "a capacitor does not say that there is no volatile cache");
+    assert_eq!(
+        silent.word(),
+        "unproven",
+        "a capacitor does not say that there is no volatile cache"
+    );
 }
 
 #[test]
@@ -82,11 +262,23 @@ fn a_queue_that_was_told_write_through_is_known_by_forced_unit_access() {
     assert_eq!(drive.clone().with("device.fua", "false").word(), "unproven");
     let told = drive.clone().with("device.fua", "true");
     assert_eq!(told.word(), "contradictory");
-    assert!(told.verdict().sentence.contains("forced unit access"), "{}", told.verdict().sentence);
+    assert!(
+        told.verdict().sentence.contains("forced unit access"),
+        "{}",
+        told.verdict().sentence
+    );
     // The drive itself says more, and only NVMe's driver ties the two together.
-    let asked = told.with("nvme.volatile_cache", "false").with("nvme.critical_warning", "");
+    let asked = told
+        .with("nvme.volatile_cache", "false")
+        .with("nvme.critical_warning", "");
     assert_eq!(asked.word(), "durable");
-    assert_eq!(drive.with("device.transport", "sata").with("device.fua", "true").word(), "unproven");
+    assert_eq!(
+        drive
+            .with("device.transport", "sata")
+            .with("device.fua", "true")
+            .word(),
+        "unproven"
+    );
 }
 
 #[test]
@@ -95,22 +287,57 @@ fn a_price_that_a_drive_should_not_have_is_named_and_costs_no_verdict() {
     let named = |machine: &Machine| {
         let verdict = machine.verdict();
         assert_eq!(verdict.standing, Standing::Durable);
-        let says: Vec<&str> = verdict.paths[0].evidence.iter().map(|one| one.says.as_str()).collect();
-        says.iter().any(|says| says.starts_with("a flush takes 2.00 ms, although sda says"))
+        let says: Vec<&str> = verdict.paths[0]
+            .evidence
+            .iter()
+            .map(|one| one.says.as_str())
+            .collect();
+        says.iter()
+            .any(|says| says.starts_with("a flush takes 2.00 ms, although sda says"))
     };
     let dear = drive.clone().with("probe.flush_cost", "2000");
-    for claim in [("nvme.volatile_cache", "false"), ("nvme.capacitor", "healthy")] {
+    for claim in [
+        ("nvme.volatile_cache", "false"),
+        ("nvme.capacitor", "healthy"),
+    ] {
         assert!(named(&dear.clone().with(claim.0, claim.1)), "{claim:?}");
-        assert!(!named(&drive.clone().with(claim.0, claim.1).with("probe.flush_cost", "30")), "{claim:?}");
-        let network = dear.clone().with(claim.0, claim.1).with("device.medium", "virtual");
-        assert!(!named(&network), "{claim:?}: behind a hypervisor a flush travels");
+        assert!(
+            !named(
+                &drive
+                    .clone()
+                    .with(claim.0, claim.1)
+                    .with("probe.flush_cost", "30")
+            ),
+            "{claim:?}"
+        );
+        let network = dear
+            .clone()
+            .with(claim.0, claim.1)
+            .with("device.medium", "virtual");
+        assert!(
+            !named(&network),
+            "{claim:?}: behind a hypervisor a flush travels"
+        );
     }
-    assert!(!named(&dear.with("nvme.volatile_cache", "true")), "it writes its cache out, as it should");
+    assert!(
+        !named(&dear.with("nvme.volatile_cache", "true")),
+        "it writes its cache out, as it should"
+    );
 }
 
 #[test]
 fn an_nvme_disk_without_cache_names_what_would_prove_it() {
     let verdict = drive("write through").verdict();
-    let need = verdict.missing.iter().find(|need| need.fact == "nvme.volatile_cache").unwrap();
-    assert!(need.remedy.as_ref().unwrap().to_string().contains("nvme id-ctrl"));
+    let need = verdict
+        .missing
+        .iter()
+        .find(|need| need.fact == "nvme.volatile_cache")
+        .unwrap();
+    assert!(
+        need.remedy
+            .as_ref()
+            .unwrap()
+            .to_string()
+            .contains("nvme id-ctrl")
+    );
 }

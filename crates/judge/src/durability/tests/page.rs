@@ -1,5 +1,5 @@
-//! The chain by which a page is written whole: it holds in one setup alone, every deviation is named, and nothing unknown
-//! is taken for a link that holds.
+//! The chain by which a page is written whole: it holds in one setup alone, every deviation is
+//! named, and nothing unknown is taken for a link that holds.
 
 use super::machine::{Machine, data};
 use crate::durability::{Caps, judge};
@@ -22,7 +22,8 @@ fn with(machine: Machine, of: &str, fact: &str, word: &str) -> Machine {
     }
 }
 
-/// MySQL in /data, as Amazon documents it: ext4 with clusters of a page on a logical volume on a partition of EBS.
+/// MySQL in /data, as Amazon documents it: ext4 with clusters of a page on a logical volume on a
+/// partition of EBS.
 fn machine() -> Machine {
     let (mount, cluster) = (Subject::mount("/data"), Subject::cluster("/data"));
     let [part, volume] = ["part", "volume"].map(|name| subject(name).unwrap());
@@ -53,11 +54,19 @@ fn machine() -> Machine {
         .on(&part, "device.write_cache", "write through")
         .on(&volume, "device.kind", "lvm")
         .on(&volume, "device.write_cache", "write through");
-    LINKS.iter().fold(machine, |machine, (of, fact, word, _)| with(machine, of, fact, word))
+    LINKS.iter().fold(machine, |machine, (of, fact, word, _)| {
+        with(machine, of, fact, word)
+    })
 }
 
-/// Every fact of a link: of what, its value where the link holds, and others with the words that name the link.
-type Row = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
+/// Every fact of a link: of what, its value where the link holds, and others with the words that
+/// name the link.
+type Row = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
 
 #[rustfmt::skip] // a row is a line
 const LINKS: &[Row] = &[
@@ -108,10 +117,16 @@ fn writes(machine: &Machine) -> Option<PageWrites> {
 #[test]
 fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
     let facts = judged(&machine());
-    assert_eq!(facts.value(&data(), &target::PAGE_WRITES), Some(PageWrites::Documented));
+    assert_eq!(
+        facts.value(&data(), &target::PAGE_WRITES),
+        Some(PageWrites::Documented)
+    );
     assert_eq!(facts.value(&data(), &target::PAGE_LINK), None);
     let links = facts.value(&data(), &target::PAGE_LINKS).unwrap();
-    let parts: Vec<&str> = links.iter().filter_map(|link| Some(link.split_once(": ")?.0)).collect();
+    let parts: Vec<&str> = links
+        .iter()
+        .filter_map(|link| Some(link.split_once(": ")?.0))
+        .collect();
     let order = [
         "page",
         "server",
@@ -123,14 +138,31 @@ fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
         "partition",
     ];
     assert_eq!(parts, [&order[..], &["device", "device"]].concat());
-    assert!(links.iter().all(|link| link.ends_with("(holds)")), "{links:?}");
+    assert!(
+        links.iter().all(|link| link.ends_with("(holds)")),
+        "{links:?}"
+    );
     let verdict = machine().verdict();
     assert_eq!(verdict.standing.word(), "unproven", "{}", verdict.sentence);
-    assert!(verdict.sentence.contains("only Amazon's documentation says"), "{}", verdict.sentence);
-    assert_eq!(machine().with("mysql.innodb_doublewrite", "on").word(), "durable", "the rest of it is");
+    assert!(
+        verdict
+            .sentence
+            .contains("only Amazon's documentation says"),
+        "{}",
+        verdict.sentence
+    );
+    assert_eq!(
+        machine().with("mysql.innodb_doublewrite", "on").word(),
+        "durable",
+        "the rest of it is"
+    );
     for (of, fact, word) in ALSO {
         let other = with(machine(), of, fact, word);
-        assert_eq!(writes(&other), Some(PageWrites::Documented), "{fact} = {word}");
+        assert_eq!(
+            writes(&other),
+            Some(PageWrites::Documented),
+            "{fact} = {word}"
+        );
     }
 }
 
@@ -140,33 +172,53 @@ fn each_broken_or_unknown_link_is_named_and_leaves_it_at_risk() {
         for (word, says) in *others {
             let other = with(machine(), of, fact, word);
             let facts = judged(&other);
-            let expect = if says.starts_with('!') { PageWrites::Broken } else { PageWrites::Unknown };
+            let expect = if says.starts_with('!') {
+                PageWrites::Broken
+            } else {
+                PageWrites::Unknown
+            };
             let link = facts.value(&data(), &target::PAGE_LINK).unwrap_or_default();
             let writes = facts.value(&data(), &target::PAGE_WRITES);
             assert_eq!(writes, Some(expect), "{fact} = {word}: {link}");
-            assert!(link.starts_with(says.trim_start_matches('!')), "{fact} = {word}: {link}");
+            assert!(
+                link.starts_with(says.trim_start_matches('!')),
+                "{fact} = {word}: {link}"
+            );
             assert_eq!(other.word(), "at risk", "{fact} = {word}");
         }
     }
 }
 
-/// Two deviations never make up for one another, and a broken one is named before an unknown one above it.
+/// Two deviations never make up for one another, and a broken one is named before an unknown one
+/// above it.
 #[test]
 fn no_pair_of_deviations_holds() {
-    let all: Vec<(&Row, &str)> =
-        LINKS.iter().flat_map(|row| row.3.iter().map(move |(word, _)| (row, *word))).collect();
+    let all: Vec<(&Row, &str)> = LINKS
+        .iter()
+        .flat_map(|row| row.3.iter().map(move |(word, _)| (row, *word)))
+        .collect();
     for (i, (row, word)) in all.iter().enumerate() {
         let first = with(machine(), row.0, row.1, word);
         for (other, second) in all.iter().skip(i + 1) {
             let found = writes(&with(first.clone(), other.0, other.1, second));
             let named = matches!(found, Some(PageWrites::Broken | PageWrites::Unknown));
-            assert!(named, "{} = {word} and {} = {second}: {found:?}", row.1, other.1);
+            assert!(
+                named,
+                "{} = {word} and {} = {second}: {found:?}",
+                row.1, other.1
+            );
         }
     }
-    let both =
-        with(machine(), "volume", "dm.targets", "?").on(&Subject::device("sda1"), "device.start", "512");
+    let both = with(machine(), "volume", "dm.targets", "?").on(
+        &Subject::device("sda1"),
+        "device.start",
+        "512",
+    );
     let link = judged(&both).value(&data(), &target::PAGE_LINK).unwrap();
-    assert!(link.starts_with("partition: sda1 begins at byte 512"), "{link}");
+    assert!(
+        link.starts_with("partition: sda1 begins at byte 512"),
+        "{link}"
+    );
 }
 
 #[test]
@@ -178,9 +230,17 @@ fn an_unknown_file_system_is_no_question_of_links() {
         ("zfs", "131072", Some(PageWrites::Whole), "durable"),
         ("zfs", "8192", Some(PageWrites::Broken), "at risk"),
     ] {
-        let other = machine().with("mount.fstype", fstype).with("zfs.recordsize", record);
-        let other = other.with("zfs.sync", "standard").with("zfs.no_cache_flush", "false");
-        let other = if fstype == "zfs" { other.with("mount.class", "zfs") } else { other };
+        let other = machine()
+            .with("mount.fstype", fstype)
+            .with("zfs.recordsize", record);
+        let other = other
+            .with("zfs.sync", "standard")
+            .with("zfs.no_cache_flush", "false");
+        let other = if fstype == "zfs" {
+            other.with("mount.class", "zfs")
+        } else {
+            other
+        };
         assert_eq!(writes(&other), expect, "{fstype} {record}");
         assert_eq!(other.word(), verdict, "{fstype} {record}");
     }
@@ -189,7 +249,11 @@ fn an_unknown_file_system_is_no_question_of_links() {
 /// From 11.0 on MariaDB's own setting decides, and the flush method says nothing.
 #[test]
 fn mariadb_has_a_setting_of_its_own() {
-    let mariadb = || machine().with("cluster.kind", "mariadb").with("mysql.binlog_storage_engine", "");
+    let mariadb = || {
+        machine()
+            .with("cluster.kind", "mariadb")
+            .with("mysql.binlog_storage_engine", "")
+    };
     for (buffering, method, expect) in [
         ("false", "O_DIRECT", PageWrites::Documented),
         ("false", "fsync", PageWrites::Documented),
@@ -203,33 +267,56 @@ fn mariadb_has_a_setting_of_its_own() {
     }
 }
 
-/// The kernel's promise is made to writes that ask for it, and a controller's word is not asked at all.
+/// The kernel's promise is made to writes that ask for it, and a controller's word is not asked at
+/// all.
 #[test]
 fn no_promise_of_a_disk_of_no_cloud_holds() {
     for (most, awupf, says) in [
-        ("16384", "31", "device: sda writes 16 KiB whole for RWF_ATOMIC alone"),
-        ("65536", "?", "device: sda writes 64 KiB whole for RWF_ATOMIC alone"),
+        (
+            "16384",
+            "31",
+            "device: sda writes 16 KiB whole for RWF_ATOMIC alone",
+        ),
+        (
+            "65536",
+            "?",
+            "device: sda writes 64 KiB whole for RWF_ATOMIC alone",
+        ),
         ("0", "31", "device: sda promises no whole write of a page"),
         ("4096", "?", "device: sda promises no"),
     ] {
-        let other = machine().with("device.cloud", "?").with("device.atomic_write_max", most);
+        let other = machine()
+            .with("device.cloud", "?")
+            .with("device.atomic_write_max", most);
         let other = other.with("nvme.awupf", awupf);
         let facts = judged(&other);
         let link = facts.value(&data(), &target::PAGE_LINK).unwrap();
         assert!(link.starts_with(says), "{link}");
-        assert_eq!(facts.value(&data(), &target::PAGE_WRITES), Some(PageWrites::Broken), "{most} {awupf}");
+        assert_eq!(
+            facts.value(&data(), &target::PAGE_WRITES),
+            Some(PageWrites::Broken),
+            "{most} {awupf}"
+        );
     }
 }
 
 /// PostgreSQL writes pages through the page cache, so the very same storage is of no use to it.
 #[test]
 fn postgres_breaks_the_chain_itself() {
-    let mut other = machine().with_cluster().with("pg.full_page_writes", "false");
+    let mut other = machine()
+        .with_cluster()
+        .with("pg.full_page_writes", "false");
     other.facts.is_of(&Subject::cluster("/data"), Area::Pg);
     let facts = judged(&other);
-    assert_eq!(facts.value(&data(), &target::PAGE_WRITES), Some(PageWrites::Broken));
+    assert_eq!(
+        facts.value(&data(), &target::PAGE_WRITES),
+        Some(PageWrites::Broken)
+    );
     let link = facts.value(&data(), &target::PAGE_LINK).unwrap();
-    assert!(link.starts_with("server: PostgreSQL writes pages through the page cache"), "{link}");
+    assert!(
+        link.starts_with("server: PostgreSQL writes pages through the page cache"),
+        "{link}"
+    );
     assert_eq!(other.word(), "at risk");
 }
 
@@ -239,11 +326,20 @@ fn a_stack_that_was_not_seen_whole_holds_nothing() {
     let other_disk = Subject::device("sdb");
     let cycle = machine().stand(&disk, &Subject::device("dm-0"));
     assert_eq!(writes(&cycle), Some(PageWrites::Unknown));
-    let second =
-        machine().stand(&Subject::device("dm-0"), &other_disk).on(&other_disk, "device.kind", "disk");
-    assert_eq!(writes(&second), Some(PageWrites::Unknown), "the other disk is of no known cloud");
+    let second = machine().stand(&Subject::device("dm-0"), &other_disk).on(
+        &other_disk,
+        "device.kind",
+        "disk",
+    );
+    assert_eq!(
+        writes(&second),
+        Some(PageWrites::Unknown),
+        "the other disk is of no known cloud"
+    );
     let file = Subject::mount("/srv");
-    let loop_file = machine().stand(&disk, &file).on(&file, "mount.fstype", "ext4");
+    let loop_file = machine()
+        .stand(&disk, &file)
+        .on(&file, "mount.fstype", "ext4");
     assert_eq!(writes(&loop_file), Some(PageWrites::Unknown));
     let nothing = machine().unstacked();
     assert!(writes(&nothing).is_none_or(|writes| writes != PageWrites::Documented));

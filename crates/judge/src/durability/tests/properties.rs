@@ -1,9 +1,9 @@
-//! Properties that hold for every machine: nothing unknown is taken for granted, another disk never helps, and no
-//! measurement raises a verdict.
+//! Properties that hold for every machine: nothing unknown is taken for granted, another disk never
+//! helps, and no measurement raises a verdict.
 //!
-//! Machines are stacks of up to two layers over up to three disks of realistic kinds, with some of their facts changed
-//! or removed. Facts that can only count against a disk are like measurements: their absence proves nothing, and
-//! learning them may condemn.
+//! Machines are stacks of up to two layers over up to three disks of realistic kinds, with some of
+//! their facts changed or removed. Facts that can only count against a disk are like measurements:
+//! their absence proves nothing, and learning them may condemn.
 
 use proptest::prelude::*;
 
@@ -14,7 +14,10 @@ use crate::facts::{Reading, Scope, Subject, Value, Why};
 
 /// Facts that bear on a verdict, with their values.
 const BEARING: &[(&str, &[&str])] = &[
-    ("mount.class", &["block", "memory", "network", "zfs", "fuse", "other"]),
+    (
+        "mount.class",
+        &["block", "memory", "network", "zfs", "fuse", "other"],
+    ),
     ("mount.fstype", &["ext4", "xfs", "btrfs"]),
     ("mount.barrier", &["on", "off", "no effect"]),
     ("ext4.journal", &["true", "false"]),
@@ -39,17 +42,34 @@ const BEARING: &[(&str, &[&str])] = &[
         ],
     ),
     ("device.write_cache", &["write back", "write through"]),
-    ("device.cache_type", &["write back", "write through", "none", "write back, no read (daft)"]),
+    (
+        "device.cache_type",
+        &[
+            "write back",
+            "write through",
+            "none",
+            "write back, no read (daft)",
+        ],
+    ),
     ("device.drive_cache", &["on", "off"]),
     ("nvme.volatile_cache", &["true", "false"]),
     ("controller.battery", &["healthy", "learning", "failed"]),
-    ("controller.policy", &["write back", "write through", "always write back"]),
-    ("controller.policy_in_force", &["write back", "write through"]),
+    (
+        "controller.policy",
+        &["write back", "write through", "always write back"],
+    ),
+    (
+        "controller.policy_in_force",
+        &["write back", "write through"],
+    ),
     ("controller.on_battery_failure", &["write through", "stays"]),
     ("controller.disk_cache", &["off", "on", "disk default"]),
     ("pg.fsync", &["true", "false"]),
     ("pg.synchronous_commit", &["on", "off"]),
-    ("pg.synchronous_commit_overrides", &["", "database app: off"]),
+    (
+        "pg.synchronous_commit_overrides",
+        &["", "database app: off"],
+    ),
     ("pg.full_page_writes", &["true", "false"]),
     ("pg.fsync_disabled_by", &["none", "libeatmydata.so"]),
 ];
@@ -65,14 +85,32 @@ const OF_LAYERS: &[(&str, &[&str])] = &[
 
 /// Facts that can only count against a disk: warnings, incidents, and signs of another machine.
 const AGAINST: &[(&str, &[&str])] = &[
-    ("nvme.critical_warning", &["", "memory backup failed", "read-only", "temperature"]),
-    ("nvme.capacitor", &["healthy", "degraded", "failed", "absent", "unreadable"]),
+    (
+        "nvme.critical_warning",
+        &["", "memory backup failed", "read-only", "temperature"],
+    ),
+    (
+        "nvme.capacitor",
+        &["healthy", "degraded", "failed", "absent", "unreadable"],
+    ),
     ("device.ephemeral", &["true", "false"]),
     ("device.fabric", &["tcp", "iscsi", "fibre channel"]),
 ];
 
-/// Kinds of layers. A thin volume lies on a pool, which is a volume too, so those are left to the tables.
-const LAYERS: &[&str] = &["lvm", "crypt", "md", "multipath", "dm", "dmraid", "vdo", "loop", "bcache", "drbd"];
+/// Kinds of layers. A thin volume lies on a pool, which is a volume too, so those are left to the
+/// tables.
+const LAYERS: &[&str] = &[
+    "lvm",
+    "crypt",
+    "md",
+    "multipath",
+    "dm",
+    "dmraid",
+    "vdo",
+    "loop",
+    "bcache",
+    "drbd",
+];
 
 type Words = &'static [(&'static str, &'static str)];
 
@@ -89,8 +127,15 @@ const DISKS: &[Words] = &[
         ("device.cache_type", "write through"),
         ("device.drive_cache", "off"),
     ],
-    &[("device.transport", "scsi"), ("device.driver", "ahci"), ("device.write_cache", "write back")],
-    &[("device.transport", "nvme"), ("device.write_cache", "write back")],
+    &[
+        ("device.transport", "scsi"),
+        ("device.driver", "ahci"),
+        ("device.write_cache", "write back"),
+    ],
+    &[
+        ("device.transport", "nvme"),
+        ("device.write_cache", "write back"),
+    ],
     &[
         ("device.transport", "nvme"),
         ("device.write_cache", "write through"),
@@ -136,7 +181,11 @@ impl Stack {
         let mut machine = plain.stand(&data(), &mount);
         machine.facts.link(&data(), &mount);
         machine.facts.link(&data(), &Subject::cluster("/data"));
-        let mut stack = Self { machine, layers: Vec::new(), disks: Vec::new() };
+        let mut stack = Self {
+            machine,
+            layers: Vec::new(),
+            disks: Vec::new(),
+        };
         let mut above = mount;
         for (at, kind) in layers.iter().enumerate() {
             let layer = Subject::device(format!("layer{at}"));
@@ -196,25 +245,34 @@ fn any_stack() -> impl Strategy<Value = Stack> {
                 .flat_map(|(fact, values)| values.iter().chain([&"?"]).map(move |v| (*fact, *v)))
                 .collect()
         };
-    let changes = |of| proptest::collection::vec((proptest::sample::select(words(of)), 0..3usize), 0..4);
+    let changes =
+        |of| proptest::collection::vec((proptest::sample::select(words(of)), 0..3usize), 0..4);
     let layers = proptest::collection::vec(proptest::sample::select(LAYERS), 0..3);
     let disks = proptest::collection::vec(proptest::sample::select(DISKS), 1..4);
-    (layers, disks, changes(BEARING), changes(OF_LAYERS), changes(AGAINST)).prop_map(
-        |(layers, disks, bearing, of_layers, against)| {
+    (
+        layers,
+        disks,
+        changes(BEARING),
+        changes(OF_LAYERS),
+        changes(AGAINST),
+    )
+        .prop_map(|(layers, disks, bearing, of_layers, against)| {
             let mut stack = Stack::of(&layers, &disks);
-            let all = bearing.iter().map(|c| (c, false)).chain(of_layers.iter().map(|c| (c, true)));
+            let all = bearing
+                .iter()
+                .map(|c| (c, false))
+                .chain(of_layers.iter().map(|c| (c, true)));
             for (((fact, word), at), on_layer) in all.chain(against.iter().map(|c| (c, false))) {
                 if let Some(of) = stack.subject(fact, on_layer, *at) {
                     stack.machine.put(&of, fact, word);
                 }
             }
             stack
-        },
-    )
+        })
 }
 
-/// Whether a fact can only count against a disk. The answer of feature 06h is one on a drive that reports no volatile
-/// cache: such drives do not answer at all.
+/// Whether a fact can only count against a disk. The answer of feature 06h is one on a drive that
+/// reports no volatile cache: such drives do not answer at all.
 fn is_against(machine: &Machine, of: &Subject, fact: &str) -> bool {
     let has_none = machine.facts.value(of, &catalog::device::NVME_VOLATILE) == Some(false);
     AGAINST.iter().any(|(name, _)| *name == fact) || (fact == "device.drive_cache" && has_none)
@@ -224,7 +282,8 @@ proptest! {
     // Most random stacks are not durable, and the first property is about those that are.
     #![proptest_config(ProptestConfig { max_global_rejects: 1 << 20, ..ProptestConfig::default() })]
 
-    /// *Durable* with an unknown fact stays durable for every value of that fact: nothing unknown is taken for granted.
+    /// *Durable* with an unknown fact stays durable for every value of that fact: nothing unknown
+    /// is taken for granted.
     #[test]
     fn durable_survives_learning_more(stack in any_stack()) {
         prop_assume!(stack.standing() == Standing::Durable);
@@ -281,7 +340,8 @@ proptest! {
         prop_assert_eq!(super::flush_path::disagreement(&verdict), None, "{:?}: {:?}", verdict.standing, path);
     }
 
-    /// Another disk never improves the verdict. (A bcache with one disk below lacks one, so there it may.)
+    /// Another disk never improves the verdict. (A bcache with one disk below lacks one, so there
+    /// it may.)
     #[test]
     fn another_disk_never_improves_it(stack in any_stack(), words in proptest::sample::select(DISKS), at in 0..3usize) {
         let under: Vec<Subject> = [Subject::mount("/data")].into_iter().chain(stack.layers.clone()).collect();
@@ -295,7 +355,8 @@ proptest! {
         prop_assert!(open || !more.opens());
     }
 
-    /// No measurement raises a verdict, nor does learning a fact that can only count against a disk.
+    /// No measurement raises a verdict, nor does learning a fact that can only count against a
+    /// disk.
     #[test]
     fn no_measurement_raises(
         stack in any_stack(), arrived in 0.0..3.0f64, counts: bool, implausible: bool,
@@ -310,8 +371,8 @@ proptest! {
         machine.set("probe.implausible", &implausible.to_string());
         prop_assert!(machine.verdict().standing <= before);
         let disk = &stack.disks[at % stack.disks.len()];
-        // A refused answer leaves it open already, and the warnings are part of the claim of an NVMe drive that says it has no
-        // cache.
+        // A refused answer leaves it open already, and the warnings are part of the claim of an
+        // NVMe drive that says it has no cache.
         let reading = machine.facts.named(disk, warning.0);
         let is_open = *reading == Reading::not_collected()
             || reading.is_absent()

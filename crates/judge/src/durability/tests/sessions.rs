@@ -5,29 +5,50 @@ use super::machine::Machine;
 #[test]
 fn sessions_that_differ_stand_in_the_heading() {
     let heading = |instance: &str, overrides: &str| {
-        let machine = Machine::plain().with_cluster().with("pg.synchronous_commit", instance);
+        let machine = Machine::plain()
+            .with_cluster()
+            .with("pg.synchronous_commit", instance);
         let machine = machine.with("pg.synchronous_commit_overrides", overrides);
-        (machine.verdict().heading(), machine.concludes("target.commit_off_for"))
+        (
+            machine.verdict().heading(),
+            machine.concludes("target.commit_off_for"),
+        )
     };
     let pair = |heading: &str, off_for: &str| (heading.to_owned(), off_for.to_owned());
     let off = "database app: off";
     assert_eq!(
         heading("on", off),
-        pair("durable, except database app: synchronous_commit = off", "database app")
+        pair(
+            "durable, except database app: synchronous_commit = off",
+            "database app"
+        )
     );
-    assert_eq!(heading("on", "role bob: local,database b: remote_write"), pair("durable", "none"));
+    assert_eq!(
+        heading("on", "role bob: local,database b: remote_write"),
+        pair("durable", "none")
+    );
     assert_eq!(
         heading("off", "database app: off,role bob: on"),
         pair("at risk; role bob: synchronous_commit = on", "none")
     );
     assert_eq!(
-        heading("on", "role a: off,role b: off,role c: off,role d: off,role e: off").0,
+        heading(
+            "on",
+            "role a: off,role b: off,role c: off,role d: off,role e: off"
+        )
+        .0,
         "durable, except role a: synchronous_commit = off; role b: synchronous_commit = off; role c: \
          synchronous_commit = off; and 2 more"
     );
-    let failing = Machine::plain().with_cluster().with("pg.synchronous_commit_overrides", off);
+    let failing = Machine::plain()
+        .with_cluster()
+        .with("pg.synchronous_commit_overrides", off);
     assert_eq!(
-        failing.with("mount.barrier", "off").with("device.write_cache", "write back").verdict().heading(),
+        failing
+            .with("mount.barrier", "off")
+            .with("device.write_cache", "write back")
+            .verdict()
+            .heading(),
         "at risk; database app: synchronous_commit = off"
     );
 }
@@ -35,9 +56,14 @@ fn sessions_that_differ_stand_in_the_heading() {
 #[test]
 fn what_standbys_promise_is_one_sentence() {
     let loss = |commit: &str, standbys: &str| {
-        let machine = Machine::plain().with_cluster().with("pg.synchronous_commit", commit);
+        let machine = Machine::plain()
+            .with_cluster()
+            .with("pg.synchronous_commit", commit);
         let machine = machine.with("pg.max_wal_senders", "10");
-        machine.with("pg.synchronous_standbys", standbys).verdict().host_loss
+        machine
+            .with("pg.synchronous_standbys", standbys)
+            .verdict()
+            .host_loss
     };
     assert_eq!(loss("on", "0"), "");
     assert_eq!(loss("on", "?"), "");
@@ -54,29 +80,63 @@ fn what_standbys_promise_is_one_sentence() {
         );
     }
     assert!(loss("remote_write", "1").contains("unless a standby also crashes"));
-    let machine = Machine::plain().with_cluster().with("pg.synchronous_standbys", "1");
-    assert_eq!(machine.verdict().host_loss, "", "who sends WAL is not known");
+    let machine = Machine::plain()
+        .with_cluster()
+        .with("pg.synchronous_standbys", "1");
+    assert_eq!(
+        machine.verdict().host_loss,
+        "",
+        "who sends WAL is not known"
+    );
     assert!(
-        machine.clone().with("pg.max_wal_senders", "0").verdict().host_loss.contains("max_wal_senders = 0")
+        machine
+            .clone()
+            .with("pg.max_wal_senders", "0")
+            .verdict()
+            .host_loss
+            .contains("max_wal_senders = 0")
     );
     let machine = machine.with("pg.max_wal_senders", "10");
-    let machine = machine.with("pg.synchronous_commit_overrides", "role bob: local,role carl: remote_apply");
-    assert!(machine.verdict().host_loss.ends_with(" Not so for role bob: synchronous_commit = local."));
+    let machine = machine.with(
+        "pg.synchronous_commit_overrides",
+        "role bob: local,role carl: remote_apply",
+    );
+    assert!(
+        machine
+            .verdict()
+            .host_loss
+            .ends_with(" Not so for role bob: synchronous_commit = local.")
+    );
     for value in ["local", "off"] {
-        assert!(loss(value, "1").starts_with("The last commits may be lost with this host"), "{value}");
+        assert!(
+            loss(value, "1").starts_with("The last commits may be lost with this host"),
+            "{value}"
+        );
     }
 }
 
-/// How much an asynchronous commit may lose is three times the server's delay, and no figure where that was not read.
+/// How much an asynchronous commit may lose is three times the server's delay, and no figure where
+/// that was not read.
 #[test]
 fn how_much_an_asynchronous_commit_may_lose_is_what_the_server_says() {
     for (delay, says) in [
-        ("200000", "up to the last 600.00 ms (three times wal_writer_delay)"),
-        ("10000000", "up to the last 30.00 s (three times wal_writer_delay)"),
+        (
+            "200000",
+            "up to the last 600.00 ms (three times wal_writer_delay)",
+        ),
+        (
+            "10000000",
+            "up to the last 30.00 s (three times wal_writer_delay)",
+        ),
         ("?", "the commits of up to three times wal_writer_delay"),
     ] {
-        let machine = Machine::plain().with_cluster().with("pg.synchronous_commit", "off");
-        let sentence = machine.with("pg.wal_writer_delay", delay).verdict().sentence;
+        let machine = Machine::plain()
+            .with_cluster()
+            .with("pg.synchronous_commit", "off");
+        let sentence = machine
+            .with("pg.wal_writer_delay", delay)
+            .verdict()
+            .sentence;
         assert!(sentence.contains(says), "{delay}: {sentence}");
     }
 }

@@ -1,4 +1,5 @@
-//! Verdicts over more than one layer: queues above the disk, files as disks, several disks, stacks too large to walk.
+//! Verdicts over more than one layer: queues above the disk, files as disks, several disks, stacks
+//! too large to walk.
 
 use super::machine::{Machine, data};
 use crate::durability::Caps;
@@ -29,45 +30,159 @@ pub fn between(kind: &str, queue: &str) -> Machine {
 fn queues_above_the_disk() {
     for (kind, queue, disk_queue, disk_word, verdict) in [
         ("md", "write back", "write back", "write back", "durable"),
-        ("md", "write through", "write back", "write back", "contradictory"),
-        ("md", "write through", "write through", "write through", "contradictory"),
-        ("md", "write back", "write through", "write through", "durable"),
-        ("lvm", "write through", "write through", "write through", "durable"),
-        ("lvm", "write through", "write back", "write back", "contradictory"),
-        ("lvm", "write back", "write through", "write back", "contradictory"),
-        ("dm", "write through", "write through", "write through", "unproven"),
+        (
+            "md",
+            "write through",
+            "write back",
+            "write back",
+            "contradictory",
+        ),
+        (
+            "md",
+            "write through",
+            "write through",
+            "write through",
+            "contradictory",
+        ),
+        (
+            "md",
+            "write back",
+            "write through",
+            "write through",
+            "durable",
+        ),
+        (
+            "lvm",
+            "write through",
+            "write through",
+            "write through",
+            "durable",
+        ),
+        (
+            "lvm",
+            "write through",
+            "write back",
+            "write back",
+            "contradictory",
+        ),
+        (
+            "lvm",
+            "write back",
+            "write through",
+            "write back",
+            "contradictory",
+        ),
+        (
+            "dm",
+            "write through",
+            "write through",
+            "write through",
+            "unproven",
+        ),
         ("crypt", "?", "write back", "write back", "unproven"),
         ("loop", "write back", "write back", "write back", "durable"),
-        ("loop", "write through", "write through", "write through", "contradictory"),
+        (
+            "loop",
+            "write through",
+            "write through",
+            "write through",
+            "contradictory",
+        ),
     ] {
-        let answer = if disk_word == "write back" { "on" } else { "off" };
+        let answer = if disk_word == "write back" {
+            "on"
+        } else {
+            "off"
+        };
         let machine = between(kind, queue)
             .with("device.write_cache", disk_queue)
             .with("device.cache_type", disk_word)
             .with("device.drive_cache", answer);
-        assert_eq!(machine.word(), verdict, "{kind} {queue} above {disk_queue} / {disk_word}");
+        assert_eq!(
+            machine.word(),
+            verdict,
+            "{kind} {queue} above {disk_queue} / {disk_word}"
+        );
     }
-    let unread =
-        between("lvm", "write through").with("device.write_cache", "?").with("device.cache_type", "?");
+    let unread = between("lvm", "write through")
+        .with("device.write_cache", "?")
+        .with("device.cache_type", "?");
     let says = unread.verdict().sentence;
-    assert!(says.contains("it is unknown whether a disk below says write back"), "{says}");
+    assert!(
+        says.contains("it is unknown whether a disk below says write back"),
+        "{says}"
+    );
 }
 
 #[test]
 fn devices_that_keep_something_themselves() {
     // kind, its queue, a fact of it, disks below → verdict
     for (kind, queue, (fact, value), disks, verdict) in [
-        ("bcache", "write back", ("bcache.cache_mode", "writeback"), 2, "durable"),
-        ("bcache", "write back", ("bcache.cache_mode", "?"), 2, "durable"),
-        ("bcache", "write back", ("bcache.cache_mode", "writeback"), 1, "unproven"),
-        ("bcache", "write back", ("bcache.cache_mode", "writethrough"), 1, "durable"),
-        ("bcache", "write back", ("bcache.state", "no cache"), 1, "durable"),
-        ("bcache", "write back", ("bcache.cache_mode", "?"), 1, "unproven"),
-        ("bcache", "write through", ("bcache.cache_mode", "writeback"), 2, "contradictory"),
+        (
+            "bcache",
+            "write back",
+            ("bcache.cache_mode", "writeback"),
+            2,
+            "durable",
+        ),
+        (
+            "bcache",
+            "write back",
+            ("bcache.cache_mode", "?"),
+            2,
+            "durable",
+        ),
+        (
+            "bcache",
+            "write back",
+            ("bcache.cache_mode", "writeback"),
+            1,
+            "unproven",
+        ),
+        (
+            "bcache",
+            "write back",
+            ("bcache.cache_mode", "writethrough"),
+            1,
+            "durable",
+        ),
+        (
+            "bcache",
+            "write back",
+            ("bcache.state", "no cache"),
+            1,
+            "durable",
+        ),
+        (
+            "bcache",
+            "write back",
+            ("bcache.cache_mode", "?"),
+            1,
+            "unproven",
+        ),
+        (
+            "bcache",
+            "write through",
+            ("bcache.cache_mode", "writeback"),
+            2,
+            "contradictory",
+        ),
         ("drbd", "write back", ("drbd.protocol", "A"), 1, "durable"),
         ("drbd", "write back", ("drbd.protocol", "?"), 1, "durable"),
-        ("drbd", "write back", ("drbd.write_ordering", "drain"), 1, "durable"),
-        ("drbd", "write through", ("drbd.protocol", "C"), 1, "contradictory"),
+        (
+            "drbd",
+            "write back",
+            ("drbd.write_ordering", "drain"),
+            1,
+            "durable",
+        ),
+        (
+            "drbd",
+            "write through",
+            ("drbd.protocol", "C"),
+            1,
+            "contradictory",
+        ),
         ("zvol", "write back", ("device.size", "1"), 1, "unproven"),
         ("zram", "write back", ("device.size", "1"), 1, "at risk"),
         ("ram", "write through", ("device.size", "1"), 1, "at risk"),
@@ -76,7 +191,13 @@ fn devices_that_keep_something_themselves() {
         ("vdo", "write back", ("device.size", "1"), 1, "durable"),
         ("lvm", "write back", ("dm.targets", "cache"), 2, "durable"),
         ("lvm", "write back", ("dm.targets", "thin"), 1, "durable"),
-        ("dm", "write back", ("dm.targets", "writecache"), 2, "durable"),
+        (
+            "dm",
+            "write back",
+            ("dm.targets", "writecache"),
+            2,
+            "durable",
+        ),
     ] {
         let (top, other) = (Subject::device("top"), Subject::device("sdb"));
         let mut machine = between(kind, queue).on(&top, fact, value);
@@ -87,10 +208,18 @@ fn devices_that_keep_something_themselves() {
                 .on(&other, "device.transport", "sata")
                 .on(&other, "device.write_cache", "write back");
         }
-        assert_eq!(machine.word(), verdict, "{kind} {queue} {fact}={value} on {disks}");
+        assert_eq!(
+            machine.word(),
+            verdict,
+            "{kind} {queue} {fact}={value} on {disks}"
+        );
         if disks == 2 && verdict == "durable" {
             let forgets = machine.on(&other, "device.write_cache", "?");
-            assert_eq!(forgets.word(), "unproven", "{kind}: the cache's own disk counts like any other");
+            assert_eq!(
+                forgets.word(),
+                "unproven",
+                "{kind}: the cache's own disk counts like any other"
+            );
         }
     }
 }
@@ -125,7 +254,11 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
                 .with("device.write_cache", "write through")
                 .with("device.cache_type", "write through")
                 .with("device.drive_cache", "off");
-            assert_eq!(machine.word(), verdict, "{kind} {targets}: {queue}, barrier {barrier}");
+            assert_eq!(
+                machine.word(),
+                verdict,
+                "{kind} {targets}: {queue}, barrier {barrier}"
+            );
         }
     }
 }
@@ -133,7 +266,11 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
 /// Every state of a mapped device has its verdict; none but a state that serves is durable.
 #[test]
 fn a_mapping_is_as_good_as_its_state() {
-    for state in MappingState::ALL.iter().map(|state| state.word()).chain(["?"]) {
+    for state in MappingState::ALL
+        .iter()
+        .map(|state| state.word())
+        .chain(["?"])
+    {
         let (verdict, redundancy) = match state {
             "fine" => ("durable", "whole"),
             "resyncing" => ("durable", "unknown"),
@@ -146,15 +283,21 @@ fn a_mapping_is_as_good_as_its_state() {
         };
         for kind in ["lvm", "dm", "multipath"] {
             let top = Subject::device("top");
-            let machine =
-                between(kind, "write back").on(&top, "dm.targets", "raid").on(&top, "dm.state", state);
+            let machine = between(kind, "write back")
+                .on(&top, "dm.targets", "raid")
+                .on(&top, "dm.state", state);
             assert_eq!(machine.word(), verdict, "{kind} {state}");
-            assert_eq!(machine.concludes("target.redundancy"), redundancy, "{kind} {state}");
+            assert_eq!(
+                machine.concludes("target.redundancy"),
+                redundancy,
+                "{kind} {state}"
+            );
         }
     }
 }
 
-/// The state of a pool, of its data, and its list of devices; without the program (absent) nobody can ask.
+/// The state of a pool, of its data, and its list of devices; without the program (absent) nobody
+/// can ask.
 #[test]
 fn a_zfs_pool_is_as_good_as_its_state() {
     for (fact, word, verdict) in [
@@ -184,32 +327,54 @@ fn a_zfs_pool_is_as_good_as_its_state() {
 #[test]
 fn an_array_of_which_a_member_is_not_judged_is_unproven() {
     let top = Subject::device("top");
-    for (members, verdict) in
-        [("sda in_sync", "durable"), ("sda in_sync,sdb in_sync", "unproven"), ("?", "unproven")]
-    {
-        assert_eq!(between("md", "write back").on(&top, "md.members", members).word(), verdict, "{members}");
+    for (members, verdict) in [
+        ("sda in_sync", "durable"),
+        ("sda in_sync,sdb in_sync", "unproven"),
+        ("?", "unproven"),
+    ] {
+        assert_eq!(
+            between("md", "write back")
+                .on(&top, "md.members", members)
+                .word(),
+            verdict,
+            "{members}"
+        );
     }
     let failed = between("md", "write back").on(&top, "md.members", "sda in_sync,sdb faulty");
-    assert_eq!(failed.on(&top, "md.failed_members", "sdb").word(), "durable");
+    assert_eq!(
+        failed.on(&top, "md.failed_members", "sdb").word(),
+        "durable"
+    );
 }
 
 /// LVM's own targets all pass flushes on; another mapping is unknown where its targets are.
 #[test]
 fn a_mapping_of_nobody_knows_what_is_unproven_without_its_targets() {
-    for (kind, verdict) in
-        [("lvm", "durable"), ("crypt", "durable"), ("multipath", "durable"), ("dm", "unproven")]
-    {
+    for (kind, verdict) in [
+        ("lvm", "durable"),
+        ("crypt", "durable"),
+        ("multipath", "durable"),
+        ("dm", "unproven"),
+    ] {
         let top = Subject::device("top");
         let machine = between(kind, "write back").on(&top, "dm.targets", "?");
         assert_eq!(machine.word(), verdict, "{kind}");
-        assert_eq!(between(kind, "write back").word(), verdict, "{kind}, not collected");
+        assert_eq!(
+            between(kind, "write back").word(),
+            verdict,
+            "{kind}, not collected"
+        );
     }
 }
 
 #[test]
 fn without_barriers_a_layer_with_state_of_its_own_is_not_safe_over_safe_disks() {
-    for (kind, verdict) in [("crypt", "durable"), ("lvm", "durable"), ("dm", "unproven"), ("loop", "at risk")]
-    {
+    for (kind, verdict) in [
+        ("crypt", "durable"),
+        ("lvm", "durable"),
+        ("dm", "unproven"),
+        ("loop", "at risk"),
+    ] {
         let machine = between(kind, "write back")
             .with("device.write_cache", "write through")
             .with("device.cache_type", "write through")
@@ -240,7 +405,10 @@ fn a_loop_file_is_judged_through_the_file_system_it_lies_on() {
     assert_eq!(lower("on").word(), "durable");
     assert_eq!(lower("off").word(), "at risk");
     assert_eq!(lower("?").word(), "unproven");
-    assert_eq!(lower("on").on(&host_mount, "mount.class", "memory").word(), "at risk");
+    assert_eq!(
+        lower("on").on(&host_mount, "mount.class", "memory").word(),
+        "at risk"
+    );
 }
 
 #[test]
@@ -273,11 +441,10 @@ fn a_huge_stack_is_judged_as_one_and_says_so() {
             }
             for index in 0..2 {
                 let of = node(layer, index);
-                machine = machine.on(&of, "device.kind", "md").on(&of, "md.level", "raid1").on(
-                    &of,
-                    "device.write_cache",
-                    "write back",
-                );
+                machine = machine
+                    .on(&of, "device.kind", "md")
+                    .on(&of, "md.level", "raid1")
+                    .on(&of, "device.write_cache", "write back");
             }
         }
         for index in 0..2 {
@@ -310,7 +477,8 @@ fn array(facts: &str, failed: &str) -> Machine {
         .on(&top, "md.failed_members", failed)
 }
 
-/// The verdict is about a power failure, the redundancy beside it about the next fault; both are in the heading.
+/// The verdict is about a power failure, the redundancy beside it about the next fault; both are in
+/// the heading.
 #[test]
 fn an_array_by_what_it_lacks() {
     for (facts, failed, heading) in [
@@ -320,7 +488,11 @@ fn an_array_by_what_it_lacks() {
         ("raid0 active ?/2 none", "", "durable"),
         ("raid1 active 1/2 bitmap", "", "durable, but degraded"),
         ("raid1 active 1/2 bitmap", "sdb", "durable, but degraded"),
-        ("raid1 active 0/2 bitmap", "sdb", "durable, but with a failed member"),
+        (
+            "raid1 active 0/2 bitmap",
+            "sdb",
+            "durable, but with a failed member",
+        ),
         ("raid10 active 2/4 bitmap", "", "durable, but degraded"),
         ("raid10 active 4/4 bitmap", "", "at risk, and failed"),
         ("raid1 active 2/2 bitmap", "", "at risk, and failed"),
@@ -328,14 +500,22 @@ fn an_array_by_what_it_lacks() {
         ("raid5 active 2/4 ppl", "", "at risk, and failed"),
         ("raid6 active 2/6 journal", "", "durable, but degraded"),
         ("raid6 active 3/6 journal", "", "at risk, and failed"),
-        ("raid5 active 0/3 bitmap", "", "durable, but with its write hole open"),
+        (
+            "raid5 active 0/3 bitmap",
+            "",
+            "durable, but with its write hole open",
+        ),
         ("raid5 active 0/3 ppl", "", "durable"),
         ("raid5 active 1/3 bitmap", "", "at risk, and degraded"),
         ("raid4 active 1/3 resync", "", "at risk, and degraded"),
         ("raid6 active 1/4 none", "", "at risk, and degraded"),
         ("raid5 active 1/3 ppl", "", "durable, but degraded"),
         ("raid5 active 1/3 ?", "", "unproven, and degraded"),
-        ("raid5 active ?/3 bitmap", "", "unproven, and with its write hole open"),
+        (
+            "raid5 active ?/3 bitmap",
+            "",
+            "unproven, and with its write hole open",
+        ),
         ("raid5 active 0/3 ?", "", "durable"),
         ("raid1 inactive 0/2 unknown", "", "unproven, and failed"),
         ("raid0 broken ?/2 none", "", "at risk, and failed"),
@@ -344,11 +524,27 @@ fn an_array_by_what_it_lacks() {
         ("? active 0/2 bitmap", "", "unproven"),
     ] {
         let verdict = array(facts, failed).verdict();
-        assert_eq!(verdict.heading(), heading, "{facts}: {} {}", verdict.sentence, verdict.second_fault);
+        assert_eq!(
+            verdict.heading(),
+            heading,
+            "{facts}: {} {}",
+            verdict.sentence,
+            verdict.second_fault
+        );
         let after = verdict.second_fault.contains("followed by a disk failure");
-        assert_eq!(after, heading.ends_with("write hole open"), "{facts}: {}", verdict.second_fault);
+        assert_eq!(
+            after,
+            heading.ends_with("write hole open"),
+            "{facts}: {}",
+            verdict.second_fault
+        );
         let told = !verdict.second_fault.is_empty();
-        assert_eq!(told, verdict.redundancy.heading().is_some(), "{facts}: {}", verdict.second_fault);
+        assert_eq!(
+            told,
+            verdict.redundancy.heading().is_some(),
+            "{facts}: {}",
+            verdict.second_fault
+        );
         for sentence in verdict.second_fault.split_inclusive(". ") {
             assert!(sentence.split_whitespace().count() <= 25, "{sentence}");
         }
@@ -360,13 +556,31 @@ fn copies_that_others_keep() {
     let top = Subject::device("top");
     let redundancy = |machine: &Machine| machine.verdict().redundancy.word();
     assert_eq!(redundancy(&Machine::plain()), "none");
-    assert_eq!(redundancy(&Machine::protected()), "unknown", "its controller's tool knows");
-    assert_eq!(redundancy(&Machine::protected().with("controller.volume", "none")), "none");
-    assert_eq!(redundancy(&between("lvm", "write back")), "unknown", "only root sees what it is made of");
-    assert_eq!(redundancy(&between("lvm", "write back").on(&top, "dm.targets", "linear")), "none");
+    assert_eq!(
+        redundancy(&Machine::protected()),
+        "unknown",
+        "its controller's tool knows"
+    );
+    assert_eq!(
+        redundancy(&Machine::protected().with("controller.volume", "none")),
+        "none"
+    );
+    assert_eq!(
+        redundancy(&between("lvm", "write back")),
+        "unknown",
+        "only root sees what it is made of"
+    );
+    assert_eq!(
+        redundancy(&between("lvm", "write back").on(&top, "dm.targets", "linear")),
+        "none"
+    );
     assert_eq!(redundancy(&array("raid1 active 0/2 bitmap", "")), "whole");
     assert_eq!(redundancy(&array("raid1 active ?/2 bitmap", "")), "unknown");
-    assert_eq!(redundancy(&array("raid1 active 0/1 bitmap", "")), "none", "a mirror of one");
+    assert_eq!(
+        redundancy(&array("raid1 active 0/1 bitmap", "")),
+        "none",
+        "a mirror of one"
+    );
     let syncing = array("raid1 active 0/2 bitmap", "").on(&top, "md.sync_action", "resync");
     assert_eq!(redundancy(&syncing), "unknown");
     let volume = between("lvm", "write back").on(&top, "dm.targets", "raid");
@@ -374,17 +588,47 @@ fn copies_that_others_keep() {
     assert_eq!(redundancy(&volume), "whole");
     let unknown = volume.clone().on(&top, "dm.state", "?");
     assert!(unknown.verdict().second_fault.contains("lv_health_status"));
-    let btrfs = Machine::plain().with("mount.fstype", "btrfs").with("btrfs.data_profiles", "raid1");
+    let btrfs = Machine::plain()
+        .with("mount.fstype", "btrfs")
+        .with("btrfs.data_profiles", "raid1");
     assert_eq!(btrfs.word(), "unproven", "its members are not known");
     let btrfs = btrfs.with("btrfs.devices", "sda");
     assert_eq!(redundancy(&btrfs), "unknown");
     let complete = btrfs.clone().with("btrfs.missing_devices", "0");
-    assert_eq!(redundancy(&complete), "unknown", "nothing is known of its metadata");
-    assert_eq!(redundancy(&complete.clone().with("btrfs.metadata_profiles", "raid1")), "whole");
-    assert_eq!(redundancy(&complete.clone().with("btrfs.metadata_profiles", "dup")), "none");
-    let single = complete.with("btrfs.metadata_profiles", "raid1").with("btrfs.data_profiles", "single");
-    assert_eq!(redundancy(&single), "none", "copies of the metadata are none of the data");
-    assert_eq!(btrfs.clone().with("btrfs.missing_devices", "1").verdict().heading(), "durable, but degraded");
-    let parity = btrfs.with("btrfs.data_profiles", "raid5").with("btrfs.missing_devices", "0");
-    assert_eq!(parity.verdict().heading(), "durable, but with its write hole open");
+    assert_eq!(
+        redundancy(&complete),
+        "unknown",
+        "nothing is known of its metadata"
+    );
+    assert_eq!(
+        redundancy(&complete.clone().with("btrfs.metadata_profiles", "raid1")),
+        "whole"
+    );
+    assert_eq!(
+        redundancy(&complete.clone().with("btrfs.metadata_profiles", "dup")),
+        "none"
+    );
+    let single = complete
+        .with("btrfs.metadata_profiles", "raid1")
+        .with("btrfs.data_profiles", "single");
+    assert_eq!(
+        redundancy(&single),
+        "none",
+        "copies of the metadata are none of the data"
+    );
+    assert_eq!(
+        btrfs
+            .clone()
+            .with("btrfs.missing_devices", "1")
+            .verdict()
+            .heading(),
+        "durable, but degraded"
+    );
+    let parity = btrfs
+        .with("btrfs.data_profiles", "raid5")
+        .with("btrfs.missing_devices", "0");
+    assert_eq!(
+        parity.verdict().heading(),
+        "durable, but with its write hole open"
+    );
 }

@@ -1,4 +1,5 @@
-//! Verdicts, caches and flushes of one disk under one file system, and the effects of databases and measurements.
+//! Verdicts, caches and flushes of one disk under one file system, and the effects of databases and
+//! measurements.
 
 use super::machine::{Machine, data};
 use crate::drivers;
@@ -9,14 +10,78 @@ use crate::facts::Subject;
 fn belief_claim_and_barrier() {
     // queue, the disk's word, barrier → verdict, cache, flush, suppressed by
     for (queue, word, barrier, verdict, cache, flush, by) in [
-        ("write back", "write back", "on", "durable", "volatile", "sent", "none"),
-        ("write back", "write back", "no effect", "durable", "volatile", "sent", "none"),
-        ("write back", "write back, no read (daft)", "on", "durable", "volatile", "sent", "none"),
-        ("write back", "write back", "off", "at risk", "volatile", "suppressed", "mount option"),
-        ("write back", "write back", "?", "unproven", "volatile", "unknown", "none"),
-        ("write back", "write through", "on", "durable", "volatile", "sent", "none"),
-        ("write back", "?", "on", "durable", "volatile", "sent", "none"),
-        ("write back", "?", "off", "at risk", "volatile", "suppressed", "mount option"),
+        (
+            "write back",
+            "write back",
+            "on",
+            "durable",
+            "volatile",
+            "sent",
+            "none",
+        ),
+        (
+            "write back",
+            "write back",
+            "no effect",
+            "durable",
+            "volatile",
+            "sent",
+            "none",
+        ),
+        (
+            "write back",
+            "write back, no read (daft)",
+            "on",
+            "durable",
+            "volatile",
+            "sent",
+            "none",
+        ),
+        (
+            "write back",
+            "write back",
+            "off",
+            "at risk",
+            "volatile",
+            "suppressed",
+            "mount option",
+        ),
+        (
+            "write back",
+            "write back",
+            "?",
+            "unproven",
+            "volatile",
+            "unknown",
+            "none",
+        ),
+        (
+            "write back",
+            "write through",
+            "on",
+            "durable",
+            "volatile",
+            "sent",
+            "none",
+        ),
+        (
+            "write back",
+            "?",
+            "on",
+            "durable",
+            "volatile",
+            "sent",
+            "none",
+        ),
+        (
+            "write back",
+            "?",
+            "off",
+            "at risk",
+            "volatile",
+            "suppressed",
+            "mount option",
+        ),
         (
             "write through",
             "write back",
@@ -44,22 +109,94 @@ fn belief_claim_and_barrier() {
             "suppressed",
             "mount option,queue override",
         ),
-        ("write through", "write through", "on", "unproven", "unknown", "unknown", "none"),
-        ("write through", "none", "on", "unproven", "unknown", "unknown", "none"),
-        ("write through", "write through", "off", "at risk", "unknown", "suppressed", "mount option"),
-        ("write through", "?", "on", "unproven", "unknown", "unknown", "none"),
-        ("write through", "?", "off", "at risk", "unknown", "suppressed", "mount option"),
-        ("?", "write back", "on", "unproven", "volatile", "unknown", "none"),
-        ("?", "write through", "on", "unproven", "unknown", "unknown", "none"),
+        (
+            "write through",
+            "write through",
+            "on",
+            "unproven",
+            "unknown",
+            "unknown",
+            "none",
+        ),
+        (
+            "write through",
+            "none",
+            "on",
+            "unproven",
+            "unknown",
+            "unknown",
+            "none",
+        ),
+        (
+            "write through",
+            "write through",
+            "off",
+            "at risk",
+            "unknown",
+            "suppressed",
+            "mount option",
+        ),
+        (
+            "write through",
+            "?",
+            "on",
+            "unproven",
+            "unknown",
+            "unknown",
+            "none",
+        ),
+        (
+            "write through",
+            "?",
+            "off",
+            "at risk",
+            "unknown",
+            "suppressed",
+            "mount option",
+        ),
+        (
+            "?",
+            "write back",
+            "on",
+            "unproven",
+            "volatile",
+            "unknown",
+            "none",
+        ),
+        (
+            "?",
+            "write through",
+            "on",
+            "unproven",
+            "unknown",
+            "unknown",
+            "none",
+        ),
         ("?", "?", "on", "unproven", "unknown", "unknown", "none"),
-        ("?", "?", "off", "at risk", "unknown", "suppressed", "mount option"),
+        (
+            "?",
+            "?",
+            "off",
+            "at risk",
+            "unknown",
+            "suppressed",
+            "mount option",
+        ),
     ] {
         let machine = Machine::plain()
             .with("device.write_cache", queue)
             .with("device.cache_type", word)
             .with("mount.barrier", barrier);
-        assert_eq!(machine.judgement(), [verdict, cache, flush], "{queue} / {word} / {barrier}");
-        assert_eq!(machine.concludes("target.flush_suppressed_by"), by, "{queue} / {word} / {barrier}");
+        assert_eq!(
+            machine.judgement(),
+            [verdict, cache, flush],
+            "{queue} / {word} / {barrier}"
+        );
+        assert_eq!(
+            machine.concludes("target.flush_suppressed_by"),
+            by,
+            "{queue} / {word} / {barrier}"
+        );
         assert_eq!(machine.concludes("device.cache"), cache);
     }
 }
@@ -68,26 +205,125 @@ fn belief_claim_and_barrier() {
 fn the_disk_asked_past_the_kernel() {
     // queue, what the kernel keeps, the disk's answer, barrier → verdict, cache, flush
     for (queue, kept, answer, barrier, verdict, cache, flush) in [
-        ("write through", "write through", "off", "on", "durable", "none", "not needed"),
-        ("write through", "none", "off", "on", "durable", "none", "not needed"),
-        ("write through", "?", "off", "on", "unproven", "unknown", "unknown"),
-        ("write through", "write through", "off", "off", "durable", "none", "suppressed"),
+        (
+            "write through",
+            "write through",
+            "off",
+            "on",
+            "durable",
+            "none",
+            "not needed",
+        ),
+        (
+            "write through",
+            "none",
+            "off",
+            "on",
+            "durable",
+            "none",
+            "not needed",
+        ),
+        (
+            "write through",
+            "?",
+            "off",
+            "on",
+            "unproven",
+            "unknown",
+            "unknown",
+        ),
+        (
+            "write through",
+            "write through",
+            "off",
+            "off",
+            "durable",
+            "none",
+            "suppressed",
+        ),
         // `temporary write through`: nobody else sees it.
-        ("write through", "write through", "on", "on", "contradictory", "contradictory", "suppressed"),
-        ("write through", "write back", "off", "on", "contradictory", "contradictory", "suppressed"),
-        ("write through", "?", "on", "on", "contradictory", "contradictory", "suppressed"),
-        ("write back", "write back", "on", "on", "durable", "volatile", "sent"),
+        (
+            "write through",
+            "write through",
+            "on",
+            "on",
+            "contradictory",
+            "contradictory",
+            "suppressed",
+        ),
+        (
+            "write through",
+            "write back",
+            "off",
+            "on",
+            "contradictory",
+            "contradictory",
+            "suppressed",
+        ),
+        (
+            "write through",
+            "?",
+            "on",
+            "on",
+            "contradictory",
+            "contradictory",
+            "suppressed",
+        ),
+        (
+            "write back",
+            "write back",
+            "on",
+            "on",
+            "durable",
+            "volatile",
+            "sent",
+        ),
         // Switched off since the kernel looked: the worse is taken to be true.
-        ("write back", "write back", "off", "on", "durable", "volatile", "sent"),
-        ("write back", "write back", "off", "off", "at risk", "volatile", "suppressed"),
-        ("write back", "write through", "on", "on", "durable", "volatile", "sent"),
+        (
+            "write back",
+            "write back",
+            "off",
+            "on",
+            "durable",
+            "volatile",
+            "sent",
+        ),
+        (
+            "write back",
+            "write back",
+            "off",
+            "off",
+            "at risk",
+            "volatile",
+            "suppressed",
+        ),
+        (
+            "write back",
+            "write through",
+            "on",
+            "on",
+            "durable",
+            "volatile",
+            "sent",
+        ),
         ("?", "?", "off", "on", "unproven", "unknown", "unknown"),
-        ("?", "write through", "off", "on", "unproven", "none", "unknown"),
+        (
+            "?",
+            "write through",
+            "off",
+            "on",
+            "unproven",
+            "none",
+            "unknown",
+        ),
         ("?", "?", "on", "on", "unproven", "volatile", "unknown"),
     ] {
-        for (transport, virtualisation) in
-            [("sata", "none"), ("sas", "none"), ("scsi", "none"), ("virtio-scsi", "kvm")]
-        {
+        for (transport, virtualisation) in [
+            ("sata", "none"),
+            ("sas", "none"),
+            ("scsi", "none"),
+            ("virtio-scsi", "kvm"),
+        ] {
             let machine = Machine::plain()
                 .with("host.virtualisation", virtualisation)
                 .with("device.transport", transport)
@@ -105,7 +341,11 @@ fn the_disk_asked_past_the_kernel() {
         .with("device.write_cache", "write through")
         .with("device.cache_type", "write through")
         .with("device.drive_cache", "off");
-    assert_eq!(bridge.word(), "unproven", "a bridge may answer for its disk");
+    assert_eq!(
+        bridge.word(),
+        "unproven",
+        "a bridge may answer for its disk"
+    );
 }
 
 #[test]
@@ -119,30 +359,53 @@ fn what_nobody_here_can_prove_says_why() {
         ("pmem", "?", "ndctl"),
         ("other", "?", "cannot inspect"),
     ] {
-        let machine = Machine::plain().with("device.transport", transport).with("device.fabric", fabric);
+        let machine = Machine::plain()
+            .with("device.transport", transport)
+            .with("device.fabric", fabric);
         assert_eq!(machine.word(), "unproven", "{transport} {fabric}");
         let sentence = machine.verdict().sentence;
         assert!(sentence.contains(says), "{transport} {fabric}: {sentence}");
     }
-    let gone = Machine::plain().with("device.transport", "nvme").with("device.ephemeral", "true");
+    let gone = Machine::plain()
+        .with("device.transport", "nvme")
+        .with("device.ephemeral", "true");
     assert_eq!(gone.word(), "at risk");
-    assert!(gone.verdict().sentence.contains("sda is ephemeral"), "{}", gone.verdict().sentence);
-    assert_eq!(Machine::plain().with("device.ephemeral", "false").word(), "durable");
+    assert!(
+        gone.verdict().sentence.contains("sda is ephemeral"),
+        "{}",
+        gone.verdict().sentence
+    );
+    assert_eq!(
+        Machine::plain().with("device.ephemeral", "false").word(),
+        "durable"
+    );
     let unread = Machine::plain().with("device.ephemeral", "?");
-    assert_eq!(unread.word(), "unproven", "a model that may not be read may be an ephemeral disk's");
+    assert_eq!(
+        unread.word(),
+        "unproven",
+        "a model that may not be read may be an ephemeral disk's"
+    );
 }
 
 #[test]
 fn a_cache_that_another_machine_announces_is_one_whatever_the_way_there() {
-    for (fabric, word) in [("tcp", "?"), ("rdma", "?"), ("iscsi", "write back"), ("iscsi", "?"), ("nbd", "?")]
-    {
+    for (fabric, word) in [
+        ("tcp", "?"),
+        ("rdma", "?"),
+        ("iscsi", "write back"),
+        ("iscsi", "?"),
+        ("nbd", "?"),
+    ] {
         let machine = Machine::plain()
             .with("device.transport", "network")
             .with("device.fabric", fabric)
             .with("device.cache_type", word)
             .with("device.write_cache", "write back");
-        let seen =
-            [machine.word().to_owned(), machine.concludes("target.cache"), machine.concludes("target.flush")];
+        let seen = [
+            machine.word().to_owned(),
+            machine.concludes("target.cache"),
+            machine.concludes("target.flush"),
+        ];
         assert_eq!(seen, ["unproven", "volatile", "sent"], "{fabric} {word}");
     }
 }
@@ -157,7 +420,9 @@ fn a_volatile_cache_is_never_claimed_by_nobody() {
             .with("device.write_cache", "write back");
         let verdict = machine.verdict();
         let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
-        let says: Vec<_> = evidence.filter(|piece| piece.says.contains("in a volatile cache")).collect();
+        let says: Vec<_> = evidence
+            .filter(|piece| piece.says.contains("in a volatile cache"))
+            .collect();
         assert!(
             !says.is_empty() && says.iter().all(|piece| !piece.source.is_empty()),
             "{transport}: {says:?}"
@@ -177,27 +442,40 @@ fn a_controller_is_asked_with_its_own_tool() {
         ("mpi3mr", "storcli2"),
         ("hptiop", "own tool"),
     ] {
-        let verdict =
-            Machine::plain().with("device.transport", "raid").with("device.driver", driver).verdict();
+        let verdict = Machine::plain()
+            .with("device.transport", "raid")
+            .with("device.driver", driver)
+            .verdict();
         assert_eq!(verdict.standing, Standing::Unproven);
-        let need = verdict.missing.iter().find(|need| need.fact == "controller.battery").unwrap();
+        let need = verdict
+            .missing
+            .iter()
+            .find(|need| need.fact == "controller.battery")
+            .unwrap();
         let remedy = need.remedy.as_ref().unwrap().to_string();
         assert!(remedy.contains(tool), "{driver}: {remedy}");
     }
 }
 
-/// The apparent attachment of a disk does not override its driver. For `mpi3mr`, `smartpqi`, `hptiop`, `esas2r`, `ips`
-/// and `megaraid` the reader of transports knew that they are RAID controllers, but the judge did not.
+/// The apparent attachment of a disk does not override its driver. For `mpi3mr`, `smartpqi`,
+/// `hptiop`, `esas2r`, `ips` and `megaraid` the reader of transports knew that they are RAID
+/// controllers, but the judge did not.
 #[test]
 fn whatever_is_behind_a_raid_driver_is_asked_for_its_cache() {
-    let controllers = drivers::ALL.iter().filter(|driver| driver.controller().is_some());
+    let controllers = drivers::ALL
+        .iter()
+        .filter(|driver| driver.controller().is_some());
     let names: Vec<&str> = controllers.map(|driver| driver.name).collect();
     assert!(
-        ["mpi3mr", "smartpqi", "hptiop", "esas2r", "ips", "megaraid"].iter().all(|name| names.contains(name))
+        ["mpi3mr", "smartpqi", "hptiop", "esas2r", "ips", "megaraid"]
+            .iter()
+            .all(|name| names.contains(name))
     );
     for driver in names {
         for transport in ["raid", "sata", "sas", "scsi"] {
-            let machine = Machine::plain().with("device.transport", transport).with("device.driver", driver);
+            let machine = Machine::plain()
+                .with("device.transport", transport)
+                .with("device.driver", driver);
             assert_eq!(machine.word(), "unproven", "{driver} by {transport}");
         }
     }
@@ -212,7 +490,9 @@ fn ext4_without_a_journal() {
         ("ext4", "?", "unproven"),
         ("xfs", "?", "durable"),
     ] {
-        let machine = Machine::plain().with("mount.fstype", fstype).with("ext4.journal", journal);
+        let machine = Machine::plain()
+            .with("mount.fstype", fstype)
+            .with("ext4.journal", journal);
         assert_eq!(machine.word(), verdict, "{fstype} {journal}");
     }
 }
@@ -221,9 +501,27 @@ fn ext4_without_a_journal() {
 #[test]
 fn a_journal_that_is_not_loaded_is_no_missing_one() {
     for (fact, options, features, says, mend) in [
-        ("mount.super_options", "rw,norecovery", "?", "mounted norecovery", "without norecovery"),
-        ("mount.super_options", "rw,noload", "?", "mounted norecovery", "without norecovery"),
-        ("ext4.options", "rw,norecovery,barrier", "?", "mounted norecovery", "without norecovery"),
+        (
+            "mount.super_options",
+            "rw,norecovery",
+            "?",
+            "mounted norecovery",
+            "without norecovery",
+        ),
+        (
+            "mount.super_options",
+            "rw,noload",
+            "?",
+            "mounted norecovery",
+            "without norecovery",
+        ),
+        (
+            "ext4.options",
+            "rw,norecovery,barrier",
+            "?",
+            "mounted norecovery",
+            "without norecovery",
+        ),
         (
             "mount.super_options",
             "rw,norecovery",
@@ -231,14 +529,29 @@ fn a_journal_that_is_not_loaded_is_no_missing_one() {
             "mounted norecovery",
             "without norecovery",
         ),
-        ("mount.super_options", "rw,norecovery", "extent", "without a journal", "tune2fs -O has_journal"),
-        ("mount.super_options", "rw", "?", "without a journal", "tune2fs -O has_journal"),
+        (
+            "mount.super_options",
+            "rw,norecovery",
+            "extent",
+            "without a journal",
+            "tune2fs -O has_journal",
+        ),
+        (
+            "mount.super_options",
+            "rw",
+            "?",
+            "without a journal",
+            "tune2fs -O has_journal",
+        ),
     ] {
         let machine = Machine::plain()
             .with("ext4.journal", "false")
             .with("ext4.features", features)
             .with(fact, options);
-        let (sentence, remedy) = (machine.verdict().sentence, machine.concludes("target.remedy"));
+        let (sentence, remedy) = (
+            machine.verdict().sentence,
+            machine.concludes("target.remedy"),
+        );
         assert!(sentence.contains(says), "{options} {features}: {sentence}");
         assert!(remedy.contains(mend), "{options} {features}: {remedy}");
     }
@@ -249,7 +562,10 @@ fn flags_of_the_directory_are_evidence_and_no_more() {
     let machine = Machine::plain().with("target.flags", "sync,journal-data,nocow");
     let verdict = machine.verdict();
     assert_eq!(verdict.standing, Standing::Durable);
-    let flags = verdict.paths[0].evidence.iter().filter(|e| e.source == "/a/file" && e.subject == data());
+    let flags = verdict.paths[0]
+        .evidence
+        .iter()
+        .filter(|e| e.source == "/a/file" && e.subject == data());
     assert_eq!(flags.count(), 3);
 }
 
@@ -269,20 +585,61 @@ fn zfs() {
     for (sync, told, queue, answer, verdict, flush) in [
         ("standard", "false", "write back", "?", "durable", "sent"),
         ("always", "false", "write back", "?", "durable", "sent"),
-        ("disabled", "false", "write back", "?", "at risk", "suppressed"),
+        (
+            "disabled",
+            "false",
+            "write back",
+            "?",
+            "at risk",
+            "suppressed",
+        ),
         ("?", "false", "write back", "?", "unproven", "unknown"),
         ("standard", "?", "write back", "?", "unproven", "unknown"),
-        ("standard", "true", "write back", "?", "at risk", "suppressed"),
+        (
+            "standard",
+            "true",
+            "write back",
+            "?",
+            "at risk",
+            "suppressed",
+        ),
         ("?", "true", "write back", "?", "at risk", "suppressed"),
-        ("standard", "true", "write through", "off", "durable", "suppressed"),
-        ("?", "true", "write through", "off", "unproven", "suppressed"),
-        ("disabled", "true", "write through", "off", "at risk", "suppressed"),
+        (
+            "standard",
+            "true",
+            "write through",
+            "off",
+            "durable",
+            "suppressed",
+        ),
+        (
+            "?",
+            "true",
+            "write through",
+            "off",
+            "unproven",
+            "suppressed",
+        ),
+        (
+            "disabled",
+            "true",
+            "write through",
+            "off",
+            "at risk",
+            "suppressed",
+        ),
     ] {
         let machine = pool(sync, told, queue, answer);
         let seen = [machine.word().to_owned(), machine.concludes("target.flush")];
-        assert_eq!(seen, [verdict, flush], "{sync} / {told} / {queue} / {answer}");
+        assert_eq!(
+            seen,
+            [verdict, flush],
+            "{sync} / {told} / {queue} / {answer}"
+        );
     }
-    let sentence = pool("standard", "true", "write back", "?").verdict().sentence;
+    let sentence = pool("standard", "true", "write back", "?")
+        .verdict()
+        .sentence;
     assert!(sentence.contains("zfs_nocacheflush"), "{sentence}");
 }
 
@@ -292,20 +649,74 @@ fn what_a_transport_lets_one_conclude() {
         ("nvme", "write back", "?", "durable", "volatile"),
         ("nvme", "write through", "?", "unproven", "unknown"),
         ("virtio", "write back", "write back", "durable", "volatile"),
-        ("virtio", "write through", "write through", "durable", "none"),
-        ("virtio-scsi", "write through", "write through", "unproven", "unknown"),
-        ("virtio-scsi", "write back", "write back", "durable", "volatile"),
-        ("vmware", "write through", "write through", "unproven", "unknown"),
-        ("hyperv", "write through", "write through", "unproven", "unknown"),
+        (
+            "virtio",
+            "write through",
+            "write through",
+            "durable",
+            "none",
+        ),
+        (
+            "virtio-scsi",
+            "write through",
+            "write through",
+            "unproven",
+            "unknown",
+        ),
+        (
+            "virtio-scsi",
+            "write back",
+            "write back",
+            "durable",
+            "volatile",
+        ),
+        (
+            "vmware",
+            "write through",
+            "write through",
+            "unproven",
+            "unknown",
+        ),
+        (
+            "hyperv",
+            "write through",
+            "write through",
+            "unproven",
+            "unknown",
+        ),
         ("xen", "write through", "?", "unproven", "unknown"),
-        ("usb", "write through", "write through", "unproven", "unknown"),
+        (
+            "usb",
+            "write through",
+            "write through",
+            "unproven",
+            "unknown",
+        ),
         ("usb", "write back", "write back", "unproven", "volatile"),
-        ("sas", "write through", "write through", "unproven", "unknown"),
+        (
+            "sas",
+            "write through",
+            "write through",
+            "unproven",
+            "unknown",
+        ),
         ("network", "write back", "?", "unproven", "volatile"),
         ("network", "write through", "?", "unproven", "unknown"),
         ("other", "write back", "?", "unproven", "unknown"),
-        ("megaraid", "write back", "write back", "unproven", "unknown"),
-        ("raid", "write through", "write through", "unproven", "unknown"),
+        (
+            "megaraid",
+            "write back",
+            "write back",
+            "unproven",
+            "unknown",
+        ),
+        (
+            "raid",
+            "write through",
+            "write through",
+            "unproven",
+            "unknown",
+        ),
         ("?", "write back", "write back", "unproven", "volatile"),
     ] {
         let machine = Machine::plain()
@@ -324,22 +735,150 @@ fn what_a_transport_lets_one_conclude() {
 fn controllers() {
     // battery, policy, in force, on battery failure, member disks → verdict, cache
     for (battery, policy, in_force, failure, members, verdict, cache) in [
-        ("healthy", "write back", "write back", "write through", "off", "durable", "protected"),
-        ("healthy", "write back", "write back", "write through", "on", "at risk", "volatile"),
-        ("healthy", "write back", "write back", "write through", "disk default", "unproven", "unknown"),
-        ("healthy", "write back", "write back", "stays", "off", "unproven", "unknown"),
-        ("healthy", "always write back", "write back", "stays", "off", "unproven", "unknown"),
-        ("failed", "always write back", "write back", "stays", "off", "at risk", "volatile"),
-        ("failed", "always write back", "?", "?", "off", "at risk", "volatile"),
-        ("absent", "write back", "?", "stays", "?", "at risk", "volatile"),
-        ("absent", "write back", "write through", "write through", "off", "durable", "none"),
-        ("learning", "write back", "write through", "write through", "off", "durable", "none"),
-        ("learning", "write back", "write back", "write through", "off", "unproven", "unknown"),
-        ("charging", "write back", "write back", "write through", "off", "unproven", "unknown"),
-        ("degraded", "write back", "write back", "write through", "off", "unproven", "unknown"),
-        ("unreadable", "write back", "write back", "write through", "off", "unproven", "unknown"),
-        ("?", "write through", "write through", "?", "off", "durable", "none"),
-        ("?", "write through", "write through", "?", "?", "unproven", "unknown"),
+        (
+            "healthy",
+            "write back",
+            "write back",
+            "write through",
+            "off",
+            "durable",
+            "protected",
+        ),
+        (
+            "healthy",
+            "write back",
+            "write back",
+            "write through",
+            "on",
+            "at risk",
+            "volatile",
+        ),
+        (
+            "healthy",
+            "write back",
+            "write back",
+            "write through",
+            "disk default",
+            "unproven",
+            "unknown",
+        ),
+        (
+            "healthy",
+            "write back",
+            "write back",
+            "stays",
+            "off",
+            "unproven",
+            "unknown",
+        ),
+        (
+            "healthy",
+            "always write back",
+            "write back",
+            "stays",
+            "off",
+            "unproven",
+            "unknown",
+        ),
+        (
+            "failed",
+            "always write back",
+            "write back",
+            "stays",
+            "off",
+            "at risk",
+            "volatile",
+        ),
+        (
+            "failed",
+            "always write back",
+            "?",
+            "?",
+            "off",
+            "at risk",
+            "volatile",
+        ),
+        (
+            "absent",
+            "write back",
+            "?",
+            "stays",
+            "?",
+            "at risk",
+            "volatile",
+        ),
+        (
+            "absent",
+            "write back",
+            "write through",
+            "write through",
+            "off",
+            "durable",
+            "none",
+        ),
+        (
+            "learning",
+            "write back",
+            "write through",
+            "write through",
+            "off",
+            "durable",
+            "none",
+        ),
+        (
+            "learning",
+            "write back",
+            "write back",
+            "write through",
+            "off",
+            "unproven",
+            "unknown",
+        ),
+        (
+            "charging",
+            "write back",
+            "write back",
+            "write through",
+            "off",
+            "unproven",
+            "unknown",
+        ),
+        (
+            "degraded",
+            "write back",
+            "write back",
+            "write through",
+            "off",
+            "unproven",
+            "unknown",
+        ),
+        (
+            "unreadable",
+            "write back",
+            "write back",
+            "write through",
+            "off",
+            "unproven",
+            "unknown",
+        ),
+        (
+            "?",
+            "write through",
+            "write through",
+            "?",
+            "off",
+            "durable",
+            "none",
+        ),
+        (
+            "?",
+            "write through",
+            "write through",
+            "?",
+            "?",
+            "unproven",
+            "unknown",
+        ),
     ] {
         for transport in ["megaraid", "raid"] {
             let machine = Machine::plain()
@@ -360,17 +899,33 @@ fn controllers() {
         .with("device.write_cache", "write through")
         .with("device.cache_type", "write back");
     assert_eq!(overridden.word(), "contradictory");
-    assert_eq!(overridden.with("controller.battery", "failed").word(), "at risk", "the worst wins");
-    let by_driver = Machine::plain().with("device.transport", "scsi").with("device.driver", "megaraid_sas");
-    assert_eq!(by_driver.word(), "unproven", "its flushes may end in the driver");
+    assert_eq!(
+        overridden.with("controller.battery", "failed").word(),
+        "at risk",
+        "the worst wins"
+    );
+    let by_driver = Machine::plain()
+        .with("device.transport", "scsi")
+        .with("device.driver", "megaraid_sas");
+    assert_eq!(
+        by_driver.word(),
+        "unproven",
+        "its flushes may end in the driver"
+    );
     for transport in ["scsi", "sas"] {
         let behind = |driver| {
-            let disk = Machine::plain().with("device.transport", transport).with("device.driver", driver);
+            let disk = Machine::plain()
+                .with("device.transport", transport)
+                .with("device.driver", driver);
             disk.with("device.cache_type", "write back").word()
         };
         assert_eq!(behind("mpt3sas"), "durable");
         assert_eq!(behind("?"), "unproven");
-        assert_eq!(behind("fancyraid"), "unproven", "an adapter that nobody knows may have a cache");
+        assert_eq!(
+            behind("fancyraid"),
+            "unproven",
+            "an adapter that nobody knows may have a cache"
+        );
     }
 }
 
@@ -399,14 +954,26 @@ fn file_systems_without_a_disk() {
         assert_eq!(machine.concludes("target.cache"), "unknown");
     }
     assert_eq!(
-        Machine::plain().with("mount.class", "overlay").with("mount.super_options", "volatile").word(),
+        Machine::plain()
+            .with("mount.class", "overlay")
+            .with("mount.super_options", "volatile")
+            .word(),
         "at risk"
     );
     assert_eq!(
-        Machine::plain().with("mount.class", "overlay").with("mount.super_options", "rw").word(),
+        Machine::plain()
+            .with("mount.class", "overlay")
+            .with("mount.super_options", "rw")
+            .word(),
         "durable"
     );
-    assert_eq!(Machine::plain().with("mount.class", "zfs").with("zfs.sync", "disabled").word(), "at risk");
+    assert_eq!(
+        Machine::plain()
+            .with("mount.class", "zfs")
+            .with("zfs.sync", "disabled")
+            .word(),
+        "at risk"
+    );
 }
 
 #[test]
@@ -418,7 +985,11 @@ fn the_database_layer() {
         ("pg.synchronous_commit", "local", "durable"),
         ("pg.synchronous_commit", "off", "at risk"),
         ("pg.synchronous_commit", "?", "unproven"),
-        ("pg.synchronous_commit_overrides", "database app: off", "durable"),
+        (
+            "pg.synchronous_commit_overrides",
+            "database app: off",
+            "durable",
+        ),
         ("pg.synchronous_commit_overrides", "?", "unproven"),
         ("pg.fsync_disabled_by", "libeatmydata.so", "at risk"),
         ("pg.fsync_disabled_by", "?", "unproven"),
@@ -427,44 +998,90 @@ fn the_database_layer() {
         assert_eq!(machine.word(), verdict, "{fact} = {value}");
     }
     let off = Machine::plain().with_cluster().with("pg.fsync", "false");
-    assert_eq!(off.concludes("target.flush_suppressed_by"), "server setting");
-    let stopped =
-        Machine::plain().with_cluster().with("pg.fsync_disabled_by", "?").with("pg.running", "false");
+    assert_eq!(
+        off.concludes("target.flush_suppressed_by"),
+        "server setting"
+    );
+    let stopped = Machine::plain()
+        .with_cluster()
+        .with("pg.fsync_disabled_by", "?")
+        .with("pg.running", "false");
     assert_eq!(stopped.word(), "durable", "no server, no preloaded library");
-    let silent = Machine::plain().with_cluster().with("pg.synchronous_commit_overrides", "?");
-    assert_eq!(silent.clone().with("pg.running", "false").word(), "durable", "no server, no sessions");
+    let silent = Machine::plain()
+        .with_cluster()
+        .with("pg.synchronous_commit_overrides", "?");
+    assert_eq!(
+        silent.clone().with("pg.running", "false").word(),
+        "durable",
+        "no server, no sessions"
+    );
     assert_eq!(silent.concludes("target.commit_off_for"), "?");
-    assert_eq!(silent.with("pg.synchronous_commit", "off").word(), "at risk", "whatever others may have");
+    assert_eq!(
+        silent.with("pg.synchronous_commit", "off").word(),
+        "at risk",
+        "whatever others may have"
+    );
 }
 
 #[test]
 fn measurements_lower_and_never_raise() {
     let counted = Machine::plain().with("device.counts_flushes", "true");
     for (arrived, verdict) in [("0", "at risk"), ("0.2", "unproven"), ("1", "durable")] {
-        assert_eq!(counted.clone().with("probe.flushes_per_commit", arrived).word(), verdict, "{arrived}");
+        assert_eq!(
+            counted
+                .clone()
+                .with("probe.flushes_per_commit", arrived)
+                .word(),
+            verdict,
+            "{arrived}"
+        );
     }
     let uncounted = Machine::plain().with("probe.flushes_per_commit", "0");
-    assert_eq!(uncounted.word(), "durable", "where flushes are not counted, none counted says nothing");
-    assert_eq!(Machine::plain().with("probe.implausible", "true").word(), "unproven");
+    assert_eq!(
+        uncounted.word(),
+        "durable",
+        "where flushes are not counted, none counted says nothing"
+    );
+    assert_eq!(
+        Machine::plain().with("probe.implausible", "true").word(),
+        "unproven"
+    );
     let expected = counted
         .with("device.drive_cache", "off")
         .with("device.write_cache", "write through")
         .with("device.cache_type", "write through")
         .with("probe.flushes_per_commit", "0");
-    assert_eq!(expected.word(), "durable", "no flush is needed, none arrived");
+    assert_eq!(
+        expected.word(),
+        "durable",
+        "no flush is needed, none arrived"
+    );
 }
 
 /// More flushes than our commits can cause are others', and prove nothing about ours.
 #[test]
 fn flushes_of_others_are_no_evidence() {
     let counted = Machine::plain().with("device.counts_flushes", "true");
-    for (arrived, is_evidence) in [("1", true), ("2.5", true), ("3", true), ("3.01", false), ("4.03", false)]
-    {
-        let verdict = counted.clone().with("probe.flushes_per_commit", arrived).verdict();
-        let measured = verdict.paths[0].evidence.iter().any(|piece| piece.layer == Layer::Measurement);
+    for (arrived, is_evidence) in [
+        ("1", true),
+        ("2.5", true),
+        ("3", true),
+        ("3.01", false),
+        ("4.03", false),
+    ] {
+        let verdict = counted
+            .clone()
+            .with("probe.flushes_per_commit", arrived)
+            .verdict();
+        let measured = verdict.paths[0]
+            .evidence
+            .iter()
+            .any(|piece| piece.layer == Layer::Measurement);
         assert_eq!(measured, is_evidence, "{arrived}");
         assert_eq!(
-            verdict.limits.contains("Other programs flush these disks too"),
+            verdict
+                .limits
+                .contains("Other programs flush these disks too"),
             !is_evidence,
             "{arrived}"
         );
@@ -472,12 +1089,16 @@ fn flushes_of_others_are_no_evidence() {
     }
 }
 
-/// A disk that its controller only passes on: the controller's cache is not in front of it, so the disk's own statement
-/// counts.
+/// A disk that its controller only passes on: the controller's cache is not in front of it, so the
+/// disk's own statement counts.
 #[test]
 fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
     let passed = |driver: &str| {
-        let transport = if driver == "megaraid_sas" { "megaraid" } else { "raid" };
+        let transport = if driver == "megaraid_sas" {
+            "megaraid"
+        } else {
+            "raid"
+        };
         Machine::plain()
             .with("kernel.version", "6.1")
             .with("device.transport", transport)
@@ -489,19 +1110,36 @@ fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
         let machine = passed(driver);
         assert_eq!(machine.word(), "durable", "{driver}");
         let volume = machine.clone().with("controller.volume", "0");
-        assert_eq!(volume.word(), "unproven", "{driver}: a volume is its controller's");
+        assert_eq!(
+            volume.word(),
+            "unproven",
+            "{driver}: a volume is its controller's"
+        );
         let quiet = machine
             .clone()
             .with("device.write_cache", "write through")
             .with("device.cache_type", "write through");
-        assert_eq!(quiet.clone().with("device.drive_cache", "off").word(), "durable", "{driver}");
+        assert_eq!(
+            quiet.clone().with("device.drive_cache", "off").word(),
+            "durable",
+            "{driver}"
+        );
         let verdict = quiet.verdict();
         assert_eq!(verdict.standing, Standing::Unproven, "{driver}");
         let remedies = format!("{:?}", verdict.missing);
-        assert!(remedies.contains("smartctl") && !remedies.contains("storcli"), "{driver}: {remedies}");
+        assert!(
+            remedies.contains("smartctl") && !remedies.contains("storcli"),
+            "{driver}: {remedies}"
+        );
     }
-    assert_eq!(passed("megaraid_sas").with("kernel.version", "4.4").word(), "unproven");
-    assert_eq!(passed("smartpqi").with("kernel.version", "4.4").word(), "durable");
+    assert_eq!(
+        passed("megaraid_sas").with("kernel.version", "4.4").word(),
+        "unproven"
+    );
+    assert_eq!(
+        passed("smartpqi").with("kernel.version", "4.4").word(),
+        "durable"
+    );
 }
 
 #[test]
@@ -520,8 +1158,16 @@ fn sentences() {
          which must write out its volatile cache."
     );
     let unread = Machine::bare().verdict();
-    assert!(unread.sentence.starts_with("Cannot show that"), "{}", unread.sentence);
-    assert!(unread.sentence.matches(", and ").count() <= 2, "{}", unread.sentence);
+    assert!(
+        unread.sentence.starts_with("Cannot show that"),
+        "{}",
+        unread.sentence
+    );
+    assert!(
+        unread.sentence.matches(", and ").count() <= 2,
+        "{}",
+        unread.sentence
+    );
     let guest = Machine::plain().with("host.seen_by", "guest").verdict();
     assert!(guest.limits.contains("hypervisor honours flushes"));
     assert_eq!(guest.standing, Standing::Durable);
@@ -532,7 +1178,12 @@ fn evidence_names_its_source_and_layer() {
     let verdict = Machine::plain().with_cluster().verdict();
     let path = &verdict.paths[0];
     for layer in [Layer::Database, Layer::Belief, Layer::Claim] {
-        assert!(path.evidence.iter().any(|e| e.layer == layer && !e.source.is_empty()), "{layer:?}");
+        assert!(
+            path.evidence
+                .iter()
+                .any(|e| e.layer == layer && !e.source.is_empty()),
+            "{layer:?}"
+        );
     }
 }
 
@@ -541,9 +1192,14 @@ fn an_assumed_fact_marks_what_is_concluded() {
     let machine = Machine::plain().with("device.cache_type", "~write back");
     let mut facts = machine.facts;
     crate::durability::judge(&mut facts, true, &Caps::default());
-    for (of, fact) in
-        [(data(), "target.verdict"), (data(), "target.cache"), (Subject::device("sda"), "device.cache")]
-    {
-        assert!(!facts.named(&of, fact).source().unwrap().is_evidence(), "{fact}");
+    for (of, fact) in [
+        (data(), "target.verdict"),
+        (data(), "target.cache"),
+        (Subject::device("sda"), "device.cache"),
+    ] {
+        assert!(
+            !facts.named(&of, fact).source().unwrap().is_evidence(),
+            "{fact}"
+        );
     }
 }

@@ -32,7 +32,15 @@ const ADVICE: TableSchema = TableSchema {
         "undo",
     ],
 };
-const CHANGES: [&str; 7] = ["set", "set_from", "add", "add_from", "remove", "remove_from", "keep"];
+const CHANGES: [&str; 7] = [
+    "set",
+    "set_from",
+    "add",
+    "add_from",
+    "remove",
+    "remove_from",
+    "keep",
+];
 
 /// Parses a piece of advice of a rule of this level.
 pub(super) fn advice(
@@ -43,12 +51,18 @@ pub(super) fn advice(
     problems: &mut Diagnostics,
 ) -> Option<AdviceSpec> {
     let fields = CheckedTable::open(item, &ADVICE, problems)?;
-    let setting = fields.text("setting", problems).and_then(|name| setting(&name, problems));
+    let setting = fields
+        .text("setting", problems)
+        .and_then(|name| setting(&name, problems));
     let change = change(&fields, setting, sight, problems);
-    let when = fields.get("when").map(|when| cond::cond(when, sight, problems));
+    let when = fields
+        .get("when")
+        .map(|when| cond::cond(when, sight, problems));
     let reach = fields.word("reach", &Reach::ALL, Reach::word, problems);
     let risk = fields.word("risk", &Risk::ALL, Risk::word, problems);
-    let risk_at = fields.get("risk").map_or(fields.span.clone(), Spanned::span);
+    let risk_at = fields
+        .get("risk")
+        .map_or(fields.span.clone(), Spanned::span);
     let price = fields.text("price", problems);
     let rank = fields.get("rank").map(|item| rank(item, problems));
     if risk == Some(Risk::DataLossIfWrong) && level.is_some_and(|level| level != Level::Option) {
@@ -78,12 +92,19 @@ pub(super) fn advice(
             },
         );
     }
-    if let (Author::User, Some(setting), Some(ChangeSpec::Fixed(change))) = (author, setting, &change) {
+    if let (Author::User, Some(setting), Some(ChangeSpec::Fixed(change))) =
+        (author, setting, &change)
+    {
         for word in change.values().iter().chain(change.removed()) {
             if let Some(help) = odd(setting, word) {
-                let span =
-                    fields.get("add").or(fields.get("remove")).map_or(fields.span.clone(), Spanned::span);
-                let what = format!("`{word}` is no value of {} that walwise understands", setting.name);
+                let span = fields
+                    .get("add")
+                    .or(fields.get("remove"))
+                    .map_or(fields.span.clone(), Spanned::span);
+                let what = format!(
+                    "`{word}` is no value of {} that walwise understands",
+                    setting.name
+                );
                 problems.report(span, what, help);
             }
         }
@@ -102,7 +123,9 @@ pub(super) fn advice(
         let texts = fields.texts(purpose.word(), problems).unwrap_or_default();
         let mut ours = Vec::new();
         for text in texts {
-            let Some(command) = command(&text, sight, problems) else { continue };
+            let Some(command) = command(&text, sight, problems) else {
+                continue;
+            };
             match author {
                 Author::Walwise => ours.push(command),
                 Author::User => {
@@ -113,8 +136,11 @@ pub(super) fn advice(
         }
         ours
     };
-    let (apply, verify, undo) =
-        (commands(Purpose::Apply), commands(Purpose::Verify), commands(Purpose::Undo));
+    let (apply, verify, undo) = (
+        commands(Purpose::Apply),
+        commands(Purpose::Verify),
+        commands(Purpose::Undo),
+    );
     Some(AdviceSpec {
         setting: setting?,
         change: change?,
@@ -149,7 +175,10 @@ fn change(
     sight: &Sight,
     problems: &mut Diagnostics,
 ) -> Option<ChangeSpec> {
-    let given: Vec<&str> = CHANGES.into_iter().filter(|change| fields.get(change).is_some()).collect();
+    let given: Vec<&str> = CHANGES
+        .into_iter()
+        .filter(|change| fields.get(change).is_some())
+        .collect();
     let mut fit = true;
     for change in &given {
         fit &= fits(change, fields, setting, problems);
@@ -157,22 +186,36 @@ fn change(
     match given.as_slice() {
         _ if !fit => None,
         ["add", "remove"] => {
-            let (add, remove) =
-                (words("add", fields, setting, problems), words("remove", fields, setting, problems));
-            Some(ChangeSpec::Fixed(Change::Edit { add: add?, remove: remove? }))
+            let (add, remove) = (
+                words("add", fields, setting, problems),
+                words("remove", fields, setting, problems),
+            );
+            Some(ChangeSpec::Fixed(Change::Edit {
+                add: add?,
+                remove: remove?,
+            }))
         }
         ["set"] => set(&fields.text("set", problems)?, setting, problems),
-        ["add"] => words("add", fields, setting, problems).map(|add| ChangeSpec::Fixed(Change::Add(add))),
-        ["remove"] => {
-            words("remove", fields, setting, problems).map(|remove| ChangeSpec::Fixed(Change::Remove(remove)))
+        ["add"] => {
+            words("add", fields, setting, problems).map(|add| ChangeSpec::Fixed(Change::Add(add)))
         }
-        ["set_from"] => cond::fact(fields.get("set_from")?, sight, problems).map(ChangeSpec::SetFrom),
+        ["remove"] => words("remove", fields, setting, problems)
+            .map(|remove| ChangeSpec::Fixed(Change::Remove(remove))),
+        ["set_from"] => {
+            cond::fact(fields.get("set_from")?, sight, problems).map(ChangeSpec::SetFrom)
+        }
         ["add_from"] => list_of("add_from", fields, sight, problems).map(ChangeSpec::AddFrom),
-        ["remove_from"] => list_of("remove_from", fields, sight, problems).map(ChangeSpec::RemoveFrom),
+        ["remove_from"] => {
+            list_of("remove_from", fields, sight, problems).map(ChangeSpec::RemoveFrom)
+        }
         ["keep"] => {
             let item = fields.get("keep")?;
             if item.get_ref().as_bool() != Some(true) {
-                problems.report(item, "`keep` is true or not there", "write keep = true, or leave it out");
+                problems.report(
+                    item,
+                    "`keep` is true or not there",
+                    "write keep = true, or leave it out",
+                );
                 return None;
             }
             Some(ChangeSpec::Fixed(Change::Keep))
@@ -182,7 +225,11 @@ fn change(
             match given {
                 [] => problems.missing(fields, "advice that changes nothing", help),
                 given => {
-                    problems.report(fields, format!("{} in one advice", given.join(" and ")), help);
+                    problems.report(
+                        fields,
+                        format!("{} in one advice", given.join(" and ")),
+                        help,
+                    );
                 }
             }
             None
@@ -199,10 +246,16 @@ fn fits(
 ) -> bool {
     let Some(setting) = setting else { return true };
     let (fitting, is, help) = match setting.shape {
-        settings::Shape::One => {
-            (["set", "set_from", "keep"].contains(&change), "one value", "set, set_from or keep")
-        }
-        settings::Shape::Options => (!change.starts_with("set"), "a list of options", "add, remove or keep"),
+        settings::Shape::One => (
+            ["set", "set_from", "keep"].contains(&change),
+            "one value",
+            "set, set_from or keep",
+        ),
+        settings::Shape::Options => (
+            !change.starts_with("set"),
+            "a list of options",
+            "add, remove or keep",
+        ),
     };
     if !fitting {
         problems.report(
@@ -215,12 +268,15 @@ fn fits(
 }
 
 /// Options of mkfs that decide sizes and names, and none of a file system's guarantees.
-const OF_MKFS: [&str; 12] = ["-b", "-d", "-E", "-i", "-I", "-l", "-L", "-m", "-n", "-N", "-s", "-T"];
+const OF_MKFS: [&str; 12] = [
+    "-b", "-d", "-E", "-i", "-I", "-l", "-L", "-m", "-n", "-N", "-s", "-T",
+];
 
 /// Features that drop everything that mkfs would enable, including the journal (mke2fs(8)).
 const EMPTYING: [&str; 2] = ["none", "clear"];
 
-/// What is wrong with a word in a user's list of options, which ends up in a command or in a line of fstab.
+/// What is wrong with a word in a user's list of options, which ends up in a command or in a line
+/// of fstab.
 fn odd(setting: &Setting, word: &str) -> Option<&'static str> {
     let of = |more: &'static str| move |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     if setting.kind.is_list_of_words() {
@@ -232,7 +288,10 @@ fn odd(setting: &Setting, word: &str) -> Option<&'static str> {
         return (hidden || !fits).then_some("write the name of one option, such as \"noatime\"");
     }
     if setting.kind.is_of_mkfs() {
-        let known = word.split_whitespace().next().is_some_and(|first| OF_MKFS.contains(&first));
+        let known = word
+            .split_whitespace()
+            .next()
+            .is_some_and(|first| OF_MKFS.contains(&first));
         let fits = known && word.chars().all(of("_.:=/,- "));
         return (!fits).then_some(
             "write one option with its value, such as \"-b 4096\"; features belong into mkfs.features",
@@ -241,7 +300,8 @@ fn odd(setting: &Setting, word: &str) -> Option<&'static str> {
     None
 }
 
-/// Reports a word that is more than one option: a single one is judged, and a second after a comma would be skipped.
+/// Reports a word that is more than one option: a single one is judged, and a second after a comma
+/// would be skipped.
 fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Diagnostics) {
     let Some(setting) = setting else { return };
     // Options of mkfs are written as on its command line, with what belongs to them.
@@ -251,15 +311,34 @@ fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Diagnos
     let (at, what) = match (place, word.text.trim().is_empty()) {
         (_, true) => (0..word.text.len(), "an option without a word".to_owned()),
         (Some(at), _) => {
-            let c = word.text.get(at..).and_then(|rest| rest.chars().next()).unwrap_or_default();
-            let what = if c == ',' { "a comma".to_owned() } else { format!("`{c}`") };
-            (at..at + c.len_utf8(), format!("{what} within one option of {}", setting.name))
+            let c = word
+                .text
+                .get(at..)
+                .and_then(|rest| rest.chars().next())
+                .unwrap_or_default();
+            let what = if c == ',' {
+                "a comma".to_owned()
+            } else {
+                format!("`{c}`")
+            };
+            (
+                at..at + c.len_utf8(),
+                format!("{what} within one option of {}", setting.name),
+            )
         }
         (None, false) => return,
     };
-    let words: Vec<String> =
-        word.text.split(odd).filter(|one| !one.is_empty()).map(|one| format!("\"{one}\"")).collect();
-    problems.report(word.at(at), what, format!("one option each: [{}]", words.join(", ")));
+    let words: Vec<String> = word
+        .text
+        .split(odd)
+        .filter(|one| !one.is_empty())
+        .map(|one| format!("\"{one}\""))
+        .collect();
+    problems.report(
+        word.at(at),
+        what,
+        format!("one option each: [{}]", words.join(", ")),
+    );
 }
 
 fn words(
@@ -269,7 +348,10 @@ fn words(
     problems: &mut Diagnostics,
 ) -> Option<Vec<String>> {
     let words = fields.texts(key, problems)?;
-    if !fields.get(key).is_some_and(|item| item.get_ref().is_array()) {
+    if !fields
+        .get(key)
+        .is_some_and(|item| item.get_ref().is_array())
+    {
         return None;
     }
     if words.is_empty() {
@@ -306,7 +388,11 @@ fn list_of(
     Some(fact)
 }
 
-fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Diagnostics) -> Option<ChangeSpec> {
+fn set(
+    value: &Text,
+    setting: Option<&'static Setting>,
+    problems: &mut Diagnostics,
+) -> Option<ChangeSpec> {
     if !Template::parse(&value.text, catalog::find).1.is_empty() || value.text.contains('{') {
         problems.report(
             value,
@@ -315,7 +401,10 @@ fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Diagnosti
         );
         return None;
     }
-    let words: &[&str] = match setting.and_then(|setting| setting.current).map(|fact| fact.kind) {
+    let words: &[&str] = match setting
+        .and_then(|setting| setting.current)
+        .map(|fact| fact.kind)
+    {
         Some(ValueKind::Choice(words)) => words,
         Some(ValueKind::Bool) => &["on", "off"],
         _ => &[],
@@ -330,7 +419,9 @@ fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Diagnosti
         return None;
     }
     if let Some(setting) = setting.filter(|setting| !setting.can_be(&value.text)) {
-        let kind = setting.current.map_or_else(|| "text".to_owned(), |fact| fact.kind.words());
+        let kind = setting
+            .current
+            .map_or_else(|| "text".to_owned(), |fact| fact.kind.words());
         problems.report(
             value,
             format!("{} is never `{}`", setting.name, value.text),
@@ -342,17 +433,26 @@ fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Diagnosti
 }
 
 fn rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32> {
-    let rank =
-        item.get_ref().as_integer().and_then(|rank| rank.as_str().parse().ok()).filter(|rank| *rank > 0);
+    let rank = item
+        .get_ref()
+        .as_integer()
+        .and_then(|rank| rank.as_str().parse().ok())
+        .filter(|rank| *rank > 0);
     if rank.is_none() {
-        problems.report(item, "a rank is a whole number from 1", "write rank = 1 for the first choice");
+        problems.report(
+            item,
+            "a rank is a whole number from 1",
+            "write rank = 1 for the first choice",
+        );
     }
     rank
 }
 
 /// Warns of a word in a command of a user's rule that looks as if it destroys data.
 fn warn(text: &Text, problems: &mut Diagnostics) {
-    let Some(range) = destructive_word(&text.text) else { return };
+    let Some(range) = destructive_word(&text.text) else {
+        return;
+    };
     let word = text.text.get(range.clone()).unwrap_or_default();
     problems.note(
         text.at(range),

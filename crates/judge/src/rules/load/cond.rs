@@ -1,5 +1,5 @@
-//! Conditions: quantifiers, combinations and tests, and whether the facts they name are visible from the rule's
-//! subject.
+//! Conditions: quantifiers, combinations and tests, and whether the facts they name are visible
+//! from the rule's subject.
 
 use super::fields::{CheckedTable, SpannedValue, TableSchema, Text, found, list, shown, text};
 use super::value::{self, OPERATORS};
@@ -16,7 +16,8 @@ use crate::truth::Truth;
 
 const COMBINATIONS: [&str; 5] = ["all", "any", "not", "every", "some"];
 
-/// The point of view of a condition: the rule's subject, and the elements of the quantifiers around it.
+/// The point of view of a condition: the rule's subject, and the elements of the quantifiers around
+/// it.
 #[derive(Clone, Debug)]
 pub(super) struct Sight {
     /// `None` where the rule does not name it; then every fact is visible.
@@ -26,7 +27,10 @@ pub(super) struct Sight {
 
 impl Sight {
     pub fn from(scope: Option<Scope>) -> Self {
-        Self { scope, within: Vec::new() }
+        Self {
+            scope,
+            within: Vec::new(),
+        }
     }
 
     fn inside(&self, relation: Relation) -> Self {
@@ -56,7 +60,10 @@ impl Sight {
         };
         problems.report(
             span,
-            format!("{} is a fact of a {scope}, and a {from} does not have exactly one", fact.name),
+            format!(
+                "{} is a fact of a {scope}, and a {from} does not have exactly one",
+                fact.name
+            ),
             help,
         );
         false
@@ -75,7 +82,11 @@ fn linked(scope: Scope) -> &'static [Scope] {
 }
 
 /// Parses a condition. `None` when anything in it is wrong; every mistake in it is reported.
-pub(super) fn cond(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Option<Cond> {
+pub(super) fn cond(
+    item: SpannedValue<'_>,
+    sight: &Sight,
+    problems: &mut Diagnostics,
+) -> Option<Cond> {
     let Some(table) = item.get_ref().as_table() else {
         problems.report(
             item,
@@ -84,18 +95,25 @@ pub(super) fn cond(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnos
         );
         return None;
     };
-    let heads: Vec<&str> =
-        ["fact"].into_iter().chain(COMBINATIONS).filter(|head| table.contains_key(*head)).collect();
+    let heads: Vec<&str> = ["fact"]
+        .into_iter()
+        .chain(COMBINATIONS)
+        .filter(|head| table.contains_key(*head))
+        .collect();
     match heads.as_slice() {
         ["fact"] => test(item, sight, problems).map(Cond::Fact),
         [head] => combination(head, item, sight, problems),
         [] => {
             let known = || ["fact"].into_iter().chain(COMBINATIONS);
-            let help = table.keys().find_map(|key| suggest::did_you_mean(key.get_ref(), known()));
+            let help = table
+                .keys()
+                .find_map(|key| suggest::did_you_mean(key.get_ref(), known()));
             problems.missing(
                 item,
                 "this is no condition",
-                help.unwrap_or_else(|| format!("one of: {}", known().collect::<Vec<_>>().join(", "))),
+                help.unwrap_or_else(|| {
+                    format!("one of: {}", known().collect::<Vec<_>>().join(", "))
+                }),
             );
             None
         }
@@ -123,12 +141,18 @@ fn combination(
         "every" => (&["every", "holds"], Some(Cond::Every as fn(_, _) -> _)),
         _ => (&["some", "holds"], Some(Cond::Some as fn(_, _) -> _)),
     };
-    let shape = TableSchema { what: "this condition", required, optional: &[] };
+    let shape = TableSchema {
+        what: "this condition",
+        required,
+        optional: &[],
+    };
     let fields = CheckedTable::open(item, &shape, problems)?;
     if let Some(build) = quantifier {
         let relation = fields.word(head, &Relation::ALL, Relation::word, problems);
         let inside = relation.map_or_else(|| sight.clone(), |relation| sight.inside(relation));
-        let holds = fields.get("holds").and_then(|holds| cond(holds, &inside, problems));
+        let holds = fields
+            .get("holds")
+            .and_then(|holds| cond(holds, &inside, problems));
         if sight.scope == Some(Scope::Host) {
             problems.report(
                 item,
@@ -144,15 +168,30 @@ fn combination(
         return cond(inner, sight, problems).map(|inner| Cond::Not(Box::new(inner)));
     }
     let list = list(inner, problems);
-    let read: Vec<Cond> = list.iter().filter_map(|one| cond(one, sight, problems)).collect();
-    if inner.get_ref().as_array().is_some_and(|list| list.is_empty()) {
-        problems.missing(inner, format!("`{head}` of nothing"), "write conditions between the brackets");
+    let read: Vec<Cond> = list
+        .iter()
+        .filter_map(|one| cond(one, sight, problems))
+        .collect();
+    if inner
+        .get_ref()
+        .as_array()
+        .is_some_and(|list| list.is_empty())
+    {
+        problems.missing(
+            inner,
+            format!("`{head}` of nothing"),
+            "write conditions between the brackets",
+        );
     }
     let complete = !read.is_empty() && read.len() == list.len();
     if complete && head == "all" && !possible(&read, list, problems) {
         return None;
     }
-    complete.then_some(if head == "all" { Cond::All(read) } else { Cond::Any(read) })
+    complete.then_some(if head == "all" {
+        Cond::All(read)
+    } else {
+        Cond::Any(read)
+    })
 }
 
 /// The number of tests of one fact that are checked against each other.
@@ -169,7 +208,10 @@ fn possible(read: &[Cond], items: &[Spanned<DeValue<'_>>], problems: &mut Diagno
         let tests = seen.entry(test.fact.name).or_default();
         tests.push(test);
         let holds = |value: &Value| tests.iter().all(|test| test.op.holds(value) == Truth::True);
-        if tests.len() > 1 && tests.len() <= MOST_TESTS && !needs::domain::values(tests).iter().any(holds) {
+        if tests.len() > 1
+            && tests.len() <= MOST_TESTS
+            && !needs::domain::values(tests).iter().any(holds)
+        {
             let others: Vec<String> = tests.iter().map(|test| test.label()).collect();
             problems.report(
                 item,
@@ -189,11 +231,19 @@ fn test(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Op
         let name = key.get_ref().as_ref();
         if name != "fact" && !OPERATORS.contains(&name) {
             misspelt = true;
-            problems.unknown(key, format!("unknown operator `{}`", shown(name)), name, OPERATORS);
+            problems.unknown(
+                key,
+                format!("unknown operator `{}`", shown(name)),
+                name,
+                OPERATORS,
+            );
         }
     }
     let fact = fact(table.get("fact")?, sight, problems);
-    let used: Vec<&str> = OPERATORS.into_iter().filter(|operator| table.contains_key(*operator)).collect();
+    let used: Vec<&str> = OPERATORS
+        .into_iter()
+        .filter(|operator| table.contains_key(*operator))
+        .collect();
     match used.as_slice() {
         [operator] => {
             let (fact, value) = (fact?, table.get(*operator)?);
@@ -202,7 +252,11 @@ fn test(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Op
         }
         [] if misspelt => None,
         [] => {
-            problems.missing(item, "a test without an operator", format!("one of: {}", OPERATORS.join(", ")));
+            problems.missing(
+                item,
+                "a test without an operator",
+                format!("one of: {}", OPERATORS.join(", ")),
+            );
             None
         }
         used => {
@@ -237,11 +291,19 @@ pub(super) fn named(
 }
 
 /// A fact by name, visible or not.
-pub(super) fn find(name: &str, span: &Span, problems: &mut Diagnostics) -> Option<&'static KeyInfo> {
+pub(super) fn find(
+    name: &str,
+    span: &Span,
+    problems: &mut Diagnostics,
+) -> Option<&'static KeyInfo> {
     let fact = catalog::find(name);
     if fact.is_none() {
         let names = catalog::all().map(|info| info.name);
-        let help = if problems.is_full() { None } else { suggest::did_you_mean(name, names) };
+        let help = if problems.is_full() {
+            None
+        } else {
+            suggest::did_you_mean(name, names)
+        };
         problems.report(
             span,
             format!("unknown fact `{}`", shown(name)),

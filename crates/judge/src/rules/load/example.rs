@@ -23,11 +23,18 @@ const UNKNOWN: [(&str, Why); 6] = [
     ("?not-collected", Why::NotCollected),
 ];
 
-pub(super) fn example(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Option<Example> {
+pub(super) fn example(
+    item: SpannedValue<'_>,
+    sight: &Sight,
+    problems: &mut Diagnostics,
+) -> Option<Example> {
     let before = problems.count();
     let fields = CheckedTable::open(item, &EXAMPLE, problems)?;
     let name = fields.text("name", problems);
-    let facts = fields.get("facts").map(|item| facts(item, sight, problems)).unwrap_or_default();
+    let facts = fields
+        .get("facts")
+        .map(|item| facts(item, sight, problems))
+        .unwrap_or_default();
     let stack = stack(&fields, problems);
     let expect = fields.word("expect", &Expect::ALL, Expect::word, problems);
     let advise = fields.texts("advise", problems);
@@ -48,8 +55,14 @@ pub(super) fn example(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diag
 }
 
 /// Facts that a subject sees, with their readings.
-pub(super) fn facts(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Vec<Given> {
-    let named = given(item, problems, |name, problems| cond::named(&name.text, &name.span, sight, problems));
+pub(super) fn facts(
+    item: SpannedValue<'_>,
+    sight: &Sight,
+    problems: &mut Diagnostics,
+) -> Vec<Given> {
+    let named = given(item, problems, |name, problems| {
+        cond::named(&name.text, &name.span, sight, problems)
+    });
     values(named, problems)
 }
 
@@ -71,19 +84,26 @@ fn given<'a>(
     };
     let mut named = Vec::new();
     for (key, item) in table {
-        let name = Text { text: shown(key.get_ref()), span: key.span() };
+        let name = Text {
+            text: shown(key.get_ref()),
+            span: key.span(),
+        };
         named.extend(find(&name, problems).map(|fact| (fact, item)));
     }
     named
 }
 
 fn values(named: FactAssignments<'_>, problems: &mut Diagnostics) -> Vec<Given> {
-    let read = named.into_iter().filter_map(|(fact, item)| Some((fact, reading(fact, item, problems)?)));
+    let read = named
+        .into_iter()
+        .filter_map(|(fact, item)| Some((fact, reading(fact, item, problems)?)));
     read.collect()
 }
 
 fn stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<ExampleStack> {
-    let listed = ["leaves", "layers", "mounts"].iter().any(|key| fields.get(key).is_some());
+    let listed = ["leaves", "layers", "mounts"]
+        .iter()
+        .any(|key| fields.get(key).is_some());
     let mut of = |key: &str, scope: Scope| -> Vec<Vec<Given>> {
         let mut elements = Vec::new();
         for item in fields.tables(key, problems) {
@@ -94,7 +114,10 @@ fn stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<Exampl
                 }
                 problems.report(
                     name,
-                    format!("{} is a fact of a {}, not of a {scope}", fact.name, fact.scope),
+                    format!(
+                        "{} is a fact of a {}, not of a {scope}",
+                        fact.name, fact.scope
+                    ),
                     format!("name facts of a {scope} here, and the others in `facts`"),
                 );
                 None
@@ -111,7 +134,8 @@ fn stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<Exampl
     listed.then_some(stack)
 }
 
-/// A value, or `?why` for an unknown reading. A version that ends in ` backports` is of a vendor that backports.
+/// A value, or `?why` for an unknown reading. A version that ends in ` backports` is of a vendor
+/// that backports.
 pub(super) fn reading(
     fact: &KeyInfo,
     item: SpannedValue<'_>,

@@ -1,7 +1,7 @@
 //! Reads the fields of a table: presence, type, and the probable intention of unknown keys.
 //!
-//! Every mistake is reported at its place, and reading continues. Decoding is manual, because a derived decoder either
-//! stops at the first mistake or silently drops misspelt operators.
+//! Every mistake is reported at its place, and reading continues. Decoding is manual, because a
+//! derived decoder either stops at the first mistake or silently drops misspelt operators.
 
 use jiff::civil::Date;
 use toml::Spanned;
@@ -40,7 +40,8 @@ impl Spot for CheckedTable<'_> {
 }
 
 impl Text {
-    /// The place of a part, in bytes of the text: exact where the file holds the text literally, otherwise the whole.
+    /// The place of a part, in bytes of the text: exact where the file holds the text literally,
+    /// otherwise the whole.
     pub fn at(&self, part: std::ops::Range<usize>) -> Span {
         // Literal means one quote on either side, or three of them; any other notation is longer.
         let quotes = match self.span.len().checked_sub(self.text.len()) {
@@ -69,7 +70,11 @@ pub(super) struct CheckedTable<'a> {
 
 impl<'a> CheckedTable<'a> {
     /// Opens a table of the file. Unknown and missing keys are reported.
-    pub fn open(item: SpannedValue<'a>, shape: &TableSchema, problems: &mut Diagnostics) -> Option<Self> {
+    pub fn open(
+        item: SpannedValue<'a>,
+        shape: &TableSchema,
+        problems: &mut Diagnostics,
+    ) -> Option<Self> {
         let Some(table) = item.get_ref().as_table() else {
             problems.report(
                 item,
@@ -82,8 +87,17 @@ impl<'a> CheckedTable<'a> {
     }
 
     /// The same for a parsed table.
-    pub fn new(table: &'a DeTable<'a>, span: Span, shape: &TableSchema, problems: &mut Diagnostics) -> Self {
-        let TableSchema { what, required, optional } = shape;
+    pub fn new(
+        table: &'a DeTable<'a>,
+        span: Span,
+        shape: &TableSchema,
+        problems: &mut Diagnostics,
+    ) -> Self {
+        let TableSchema {
+            what,
+            required,
+            optional,
+        } = shape;
         for key in table.keys() {
             let name = key.get_ref().as_ref();
             if !required.contains(&name) && !optional.contains(&name) {
@@ -96,10 +110,16 @@ impl<'a> CheckedTable<'a> {
             }
         }
         let names = ["id", "name", "setting", "source", "rule"];
-        let names = names.iter().filter_map(|key| table.get(*key)).find(|name| name.get_ref().is_str());
+        let names = names
+            .iter()
+            .filter_map(|key| table.get(*key))
+            .find(|name| name.get_ref().is_str());
         let span = names.map_or(span, Spanned::span);
-        let lacking: Vec<String> =
-            required.iter().filter(|key| !table.contains_key(**key)).map(|key| format!("`{key}`")).collect();
+        let lacking: Vec<String> = required
+            .iter()
+            .filter(|key| !table.contains_key(**key))
+            .map(|key| format!("`{key}`"))
+            .collect();
         if !lacking.is_empty() {
             let help = match lacking.as_slice() {
                 [one] => format!("add a line {} = …", one.trim_matches('`')),
@@ -116,7 +136,9 @@ impl<'a> CheckedTable<'a> {
 
     /// The place of a key; that of the table where it lacks the key.
     pub fn key_span(&self, key: &str) -> Span {
-        self.table.get_key_value(key).map_or_else(|| self.spot(), |(key, _)| key.span())
+        self.table
+            .get_key_value(key)
+            .map_or_else(|| self.spot(), |(key, _)| key.span())
     }
 
     pub fn text(&self, key: &str, problems: &mut Diagnostics) -> Option<Text> {
@@ -132,7 +154,11 @@ impl<'a> CheckedTable<'a> {
         };
         let date = day(&written);
         if date.is_none() {
-            problems.report(item, format!("`{}` is no day", shown(&written)), "write a day as 2027-03-31");
+            problems.report(
+                item,
+                format!("`{}` is no day", shown(&written)),
+                "write a day as 2027-03-31",
+            );
         }
         date
     }
@@ -144,7 +170,9 @@ impl<'a> CheckedTable<'a> {
 
     /// A list of tables; empty when the key is absent.
     pub fn tables(&self, key: &str, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
-        self.get(key).map(|item| list(item, problems)).unwrap_or_default()
+        self.get(key)
+            .map(|item| list(item, problems))
+            .unwrap_or_default()
     }
 
     /// A repeated table of the file; empty when there is none.
@@ -182,7 +210,9 @@ impl<'a> CheckedTable<'a> {
 
     /// The level; `option` is the former word for `optional`.
     pub fn level(&self, all: &[Level], problems: &mut Diagnostics) -> Option<Level> {
-        let is_former = self.get("level").is_some_and(|item| item.get_ref().as_str() == Some("option"));
+        let is_former = self
+            .get("level")
+            .is_some_and(|item| item.get_ref().as_str() == Some("option"));
         if is_former && all.contains(&Level::Option) {
             return Some(Level::Option);
         }
@@ -210,20 +240,32 @@ pub(super) fn text(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option
     if text.len() > LONGEST {
         problems.report(
             item,
-            format!("a text of {} bytes; the longest that is read has {LONGEST}", text.len()),
+            format!(
+                "a text of {} bytes; the longest that is read has {LONGEST}",
+                text.len()
+            ),
             "say it in fewer words",
         );
         return None;
     }
-    Some(Text { text: text.to_owned(), span: item.span() })
+    Some(Text {
+        text: text.to_owned(),
+        span: item.span(),
+    })
 }
 
 /// The value as a list of texts.
 pub(super) fn texts(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Vec<Text> {
-    list(item, problems).iter().filter_map(|item| text(item, problems)).collect()
+    list(item, problems)
+        .iter()
+        .filter_map(|item| text(item, problems))
+        .collect()
 }
 
-pub(super) fn list<'a>(item: SpannedValue<'a>, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
+pub(super) fn list<'a>(
+    item: SpannedValue<'a>,
+    problems: &mut Diagnostics,
+) -> &'a [Spanned<DeValue<'a>>] {
     let Some(list) = item.get_ref().as_array() else {
         problems.report(
             item,
@@ -235,7 +277,10 @@ pub(super) fn list<'a>(item: SpannedValue<'a>, problems: &mut Diagnostics) -> &'
     if list.len() > MANY {
         problems.report(
             item,
-            format!("a list of {}; the longest that is read has {MANY}", list.len()),
+            format!(
+                "a list of {}; the longest that is read has {MANY}",
+                list.len()
+            ),
             "put what it lists into several rules",
         );
         return &[];

@@ -38,7 +38,11 @@ pub(super) struct HeadTemplates {
 
 impl RuleHead {
     /// Reads them and reports every mistake.
-    pub fn read(fields: &CheckedTable<'_>, loaded: &mut Loaded, problems: &mut Diagnostics) -> Self {
+    pub fn read(
+        fields: &CheckedTable<'_>,
+        loaded: &mut Loaded,
+        problems: &mut Diagnostics,
+    ) -> Self {
         let id = fields.text("id", problems);
         if let Some(id) = &id {
             loaded.ids.push((id.text.clone(), id.span.clone()));
@@ -52,21 +56,39 @@ impl RuleHead {
         }
         let scope = fields.word("for", &Scope::ALL, Scope::word, problems);
         let title = fields.text("title", problems);
-        if let Some(title) = title.as_ref().filter(|title| title.text.len() > LONGEST_TITLE) {
+        if let Some(title) = title
+            .as_ref()
+            .filter(|title| title.text.len() > LONGEST_TITLE)
+        {
             problems.report(
                 title,
-                format!("a title of {} bytes; the longest has {LONGEST_TITLE}", title.text.len()),
+                format!(
+                    "a title of {} bytes; the longest has {LONGEST_TITLE}",
+                    title.text.len()
+                ),
                 "say the rest in `because`",
             );
         }
-        let (remedy, no_remedy) = (fields.text("remedy", problems), fields.text("no_remedy", problems));
+        let (remedy, no_remedy) = (
+            fields.text("remedy", problems),
+            fields.text("no_remedy", problems),
+        );
         let refs = fields.texts("refs", problems);
-        if fields.get("refs").and_then(|refs| refs.get_ref().as_array()).is_some_and(|refs| refs.is_empty()) {
-            problems.missing(fields, "a rule without a source", "refs = [..]: who says so?");
+        if fields
+            .get("refs")
+            .and_then(|refs| refs.get_ref().as_array())
+            .is_some_and(|refs| refs.is_empty())
+        {
+            problems.missing(
+                fields,
+                "a rule without a source",
+                "refs = [..]: who says so?",
+            );
         }
         let checked = fields.text("checked", problems).and_then(|stamp| {
             let read = SourceCheck::parse(&stamp.text);
-            read.map_err(|how| problems.report(stamp.span, "no stamp of a check", how.to_owned())).ok()
+            read.map_err(|how| problems.report(stamp.span, "no stamp of a check", how.to_owned()))
+                .ok()
         });
         Self {
             id,
@@ -110,7 +132,8 @@ impl RuleHead {
 /// The verdicts to which a rule can cap.
 const CAPS: [Standing; 2] = [Standing::AtRisk, Standing::Unproven];
 
-/// The cap of a rule, whose level is at least that of the verdict as a finding. One to *at risk* needs a remedy.
+/// The cap of a rule, whose level is at least that of the verdict as a finding. One to *at risk*
+/// needs a remedy.
 pub(super) fn caps(
     head: &RuleHead,
     fields: &CheckedTable<'_>,
@@ -118,7 +141,11 @@ pub(super) fn caps(
     problems: &mut Diagnostics,
 ) -> Option<Standing> {
     let caps = fields.word("caps", &CAPS, Standing::word, problems)?;
-    let least = if caps.is_at_risk() { Level::Critical } else { Level::Warning };
+    let least = if caps.is_at_risk() {
+        Level::Critical
+    } else {
+        Level::Warning
+    };
     if level.is_some_and(|level| level < least) {
         problems.report(
             fields.key_span("level"),
@@ -138,7 +165,10 @@ pub(super) fn caps(
 
 fn is_id(id: &str) -> bool {
     let word = |word: &str| {
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        !word.is_empty()
+            && word
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
     };
     id.contains('.') && id.split('.').all(word)
 }

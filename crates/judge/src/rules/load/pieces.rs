@@ -1,9 +1,11 @@
 //! A rule file cut into its tables, each of which is parsed by itself where the whole cannot be.
 //!
-//! Broken syntax in one rule then affects only that rule. The cut goes by lines that look like the head of a table, so
-//! a multi-line text that contains such a line is cut too; that happens only in files with broken syntax.
+//! Broken syntax in one rule then affects only that rule. The cut goes by lines that look like the
+//! head of a table, so a multi-line text that contains such a line is cut too; that happens only in
+//! files with broken syntax.
 
-/// A part of a file, from the head of one table to that of the next; the first begins with the file.
+/// A part of a file, from the head of one table to that of the next; the first begins with the
+/// file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TableSection<'a> {
     pub text: &'a str,
@@ -17,11 +19,21 @@ pub(super) struct TableSection<'a> {
 
 /// The pieces of a file; concatenated they are the file.
 pub(super) fn of(source: &str) -> Vec<TableSection<'_>> {
-    let mut pieces = vec![TableSection { text: "", start: 0, lines: 0, word: None }];
+    let mut pieces = vec![TableSection {
+        text: "",
+        start: 0,
+        lines: 0,
+        word: None,
+    }];
     let (mut at, mut lines) = (0, 0);
     for line in source.split_inclusive('\n') {
         if let Some(word) = head(line) {
-            pieces.push(TableSection { text: "", start: at, lines, word: Some(word) });
+            pieces.push(TableSection {
+                text: "",
+                start: at,
+                lines,
+                word: Some(word),
+            });
         }
         at += line.len();
         lines += 1;
@@ -34,9 +46,14 @@ pub(super) fn of(source: &str) -> Vec<TableSection<'_>> {
 
 /// The word of a line that begins a top-level table, even where brackets are missing.
 fn head(line: &str) -> Option<&str> {
-    let inner = line.trim_start().strip_prefix('[')?.trim_start_matches('[').trim_start();
-    let end =
-        inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).unwrap_or(inner.len());
+    let inner = line
+        .trim_start()
+        .strip_prefix('[')?
+        .trim_start_matches('[')
+        .trim_start();
+    let end = inner
+        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))
+        .unwrap_or(inner.len());
     let (word, rest) = inner.split_at(end);
     let closing = rest.split('#').next().unwrap_or_default();
     let closes = closing.chars().all(|c| c == ']' || c.is_whitespace());
@@ -64,10 +81,33 @@ mod tests {
 
     #[test]
     fn heads_are_known_also_without_their_brackets() {
-        let heads = ["[[rule]]\n", "  [[rule]]  # the first", "[rule]", "[[rule", "[[ rule ]]", "[rule]]"];
-        assert!(heads.iter().all(|line| head(line) == Some("rule")), "{:?}", heads.map(head));
-        let others =
-            ["[[rule.example]]", "rule = 1", "[1, 2]", "[\"rule\"]", "[true],", "[]", "", "# [[rule]]"];
-        assert!(others.iter().all(|line| head(line).is_none()), "{:?}", others.map(head));
+        let heads = [
+            "[[rule]]\n",
+            "  [[rule]]  # the first",
+            "[rule]",
+            "[[rule",
+            "[[ rule ]]",
+            "[rule]]",
+        ];
+        assert!(
+            heads.iter().all(|line| head(line) == Some("rule")),
+            "{:?}",
+            heads.map(head)
+        );
+        let others = [
+            "[[rule.example]]",
+            "rule = 1",
+            "[1, 2]",
+            "[\"rule\"]",
+            "[true],",
+            "[]",
+            "",
+            "# [[rule]]",
+        ];
+        assert!(
+            others.iter().all(|line| head(line).is_none()),
+            "{:?}",
+            others.map(head)
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! A release with a fault: a row of the table of releases, read as a rule. Its condition is `where` and the range; its
-//! examples are releases that have the fault, that lack it, and of which nobody can tell.
+//! A release with a fault: a row of the table of releases, read as a rule. Its condition is `where`
+//! and the range; its examples are releases that have the fault, that lack it, and of which nobody
+//! can tell.
 
 use super::cond;
 use super::example;
@@ -9,7 +10,9 @@ use super::value;
 use super::{Loaded, Terms};
 use crate::facts::{KeyInfo, Reading, Value, Why};
 use crate::rules::diagnostic::{Diagnostics, Span};
-use crate::rules::model::{Cond, Example, Expect, FaultEffect, Given, Op, Rule, RuleExamples, Test};
+use crate::rules::model::{
+    Cond, Example, Expect, FaultEffect, Given, Op, Rule, RuleExamples, Test,
+};
 use crate::rules::template::Template;
 use crate::rules::{Basis, Confidence, Level};
 use crate::version::{ReleaseRange, Version};
@@ -17,7 +20,8 @@ use crate::version::{ReleaseRange, Version};
 const RELEASE: TableSchema = TableSchema {
     what: "this release",
     required: &[
-        "id", "since", "for", "product", "fact", "fixed", "effect", "title", "because", "remedy", "refs",
+        "id", "since", "for", "product", "fact", "fixed", "effect", "title", "because", "remedy",
+        "refs",
     ],
     optional: &[
         "checked",
@@ -57,7 +61,9 @@ pub(super) fn release(
             "only the loss of an acknowledged commit caps a verdict",
         );
     }
-    let fact = fields.get("fact").and_then(|fact| cond::fact(fact, &head.sight, problems));
+    let fact = fields
+        .get("fact")
+        .and_then(|fact| cond::fact(fact, &head.sight, problems));
     let range = ReleaseRange {
         from: versions(&fields, "from", problems),
         fixed: versions(&fields, "fixed", problems),
@@ -65,16 +71,24 @@ pub(super) fn release(
         never: versions(&fields, "never", problems),
         unverified: versions(&fields, "unverified", problems),
         fixed_on: fields.date("fixed_on", problems),
-        packaged: fields.get("packaged").and_then(|item| item.get_ref().as_bool()).unwrap_or(false),
+        packaged: fields
+            .get("packaged")
+            .and_then(|item| item.get_ref().as_bool())
+            .unwrap_or(false),
     };
     let mut conditions: Vec<Cond> = Vec::new();
     for item in fields.tables("where", problems) {
         conditions.extend(cond::cond(item, &head.sight, problems));
     }
-    let given =
-        fields.get("facts").map(|item| example::facts(item, &head.sight, problems)).unwrap_or_default();
+    let given = fields
+        .get("facts")
+        .map(|item| example::facts(item, &head.sight, problems))
+        .unwrap_or_default();
     let fact = fact?;
-    conditions.push(Cond::Fact(Test { fact, op: Op::InRange(range) }));
+    conditions.push(Cond::Fact(Test {
+        fact,
+        op: Op::InRange(range),
+    }));
     let examples = match terms.examples {
         RuleExamples::Read => examples(&fields, fact, &given, problems),
         RuleExamples::Left => Vec::new(),
@@ -82,7 +96,11 @@ pub(super) fn release(
     if problems.count() > before {
         return None;
     }
-    let question = format!("Is this a release of {} that {}?", product?.text, effect?.word());
+    let question = format!(
+        "Is this a release of {} that {}?",
+        product?.text,
+        effect?.word()
+    );
     let rule = Rule {
         id: head.id.as_ref()?.text.clone(),
         since: head.since?.text,
@@ -112,7 +130,9 @@ pub(super) fn release(
 
 fn versions(fields: &CheckedTable<'_>, key: &str, problems: &mut Diagnostics) -> Vec<Version> {
     let items = fields.tables(key, problems).iter();
-    items.filter_map(|item| value::version(item, problems)).collect()
+    items
+        .filter_map(|item| value::version(item, problems))
+        .collect()
 }
 
 /// An example of each listed release, and one without each fact of `where`.
@@ -140,8 +160,13 @@ fn examples(
     for (key, expect) in lists {
         let items = fields.tables(key, problems);
         for item in items {
-            let Some(reading) = example::reading(fact, item, problems) else { continue };
-            let name = reading.value().map(|value| fact.show(value)).unwrap_or_default();
+            let Some(reading) = example::reading(fact, item, problems) else {
+                continue;
+            };
+            let name = reading
+                .value()
+                .map(|value| fact.show(value))
+                .unwrap_or_default();
             let facts = given.iter().cloned().chain([(fact, reading)]).collect();
             examples.push(example(name, facts, expect));
         }
@@ -153,14 +178,28 @@ fn examples(
             );
         }
     }
-    let Some(first) = examples.first().cloned() else { return examples };
-    for (without, _) in given.iter().chain([&(fact, Reading::<Value>::not_collected())]) {
+    let Some(first) = examples.first().cloned() else {
+        return examples;
+    };
+    for (without, _) in given
+        .iter()
+        .chain([&(fact, Reading::<Value>::not_collected())])
+    {
         let denied = || Reading::unknown(Why::Denied, "the example says so");
         let facts = first.facts.iter().cloned();
-        let facts = facts
-            .map(|(key, reading)| if key.name == without.name { (key, denied()) } else { (key, reading) });
+        let facts = facts.map(|(key, reading)| {
+            if key.name == without.name {
+                (key, denied())
+            } else {
+                (key, reading)
+            }
+        });
         let facts = facts.collect();
-        examples.push(example(format!("{} is not known", without.name), facts, Expect::Undecided));
+        examples.push(example(
+            format!("{} is not known", without.name),
+            facts,
+            Expect::Undecided,
+        ));
     }
     examples
 }

@@ -48,7 +48,9 @@ fn fits(operator: &str, kind: ValueKind) -> bool {
             )
         }
         "fixed_in" | "build_at_least" | "build_below" => kind == ValueKind::Version,
-        "starts_with" | "ends_with" | "contains" => matches!(kind, ValueKind::Text | ValueKind::Version),
+        "starts_with" | "ends_with" | "contains" => {
+            matches!(kind, ValueKind::Text | ValueKind::Version)
+        }
         _ => false,
     }
 }
@@ -61,17 +63,26 @@ pub(super) fn op(
     problems: &mut Diagnostics,
 ) -> Option<Op> {
     if !fits(operator, fact.kind) {
-        let fitting: Vec<&str> = OPERATORS.into_iter().filter(|one| fits(one, fact.kind)).collect();
+        let fitting: Vec<&str> = OPERATORS
+            .into_iter()
+            .filter(|one| fits(one, fact.kind))
+            .collect();
         problems.report(
             item,
-            format!("`{operator}` does not fit {}, which is {}", fact.name, fact.kind.words()),
+            format!(
+                "`{operator}` does not fit {}, which is {}",
+                fact.name,
+                fact.kind.words()
+            ),
             format!("operators that do: {}", fitting.join(", ")),
         );
         return None;
     }
     let words = |item, problems: &mut Diagnostics| {
-        let words: Vec<String> =
-            texts(item, problems).into_iter().filter_map(|word| allowed(fact, word, problems)).collect();
+        let words: Vec<String> = texts(item, problems)
+            .into_iter()
+            .filter_map(|word| allowed(fact, word, problems))
+            .collect();
         some_of(words, item, problems)
     };
     match operator {
@@ -87,8 +98,10 @@ pub(super) fn op(
         "at_least" => value(fact, item, problems).map(Op::AtLeast),
         "below" => value(fact, item, problems).map(Op::Below),
         "fixed_in" => {
-            let lines: Vec<Version> =
-                list(item, problems).iter().filter_map(|item| version(item, problems)).collect();
+            let lines: Vec<Version> = list(item, problems)
+                .iter()
+                .filter_map(|item| version(item, problems))
+                .collect();
             some_of(lines, item, problems).map(Op::FixedIn)
         }
         "build_at_least" => build(item, problems).map(Op::BuildAtLeast),
@@ -108,7 +121,11 @@ pub(super) fn op(
 fn fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String> {
     let Text { text, span } = text(item, problems)?;
     if text.is_empty() {
-        problems.report(span, "every text has nothing in it", "write the letters that are meant");
+        problems.report(
+            span,
+            "every text has nothing in it",
+            "write the letters that are meant",
+        );
         return None;
     }
     Some(text)
@@ -129,20 +146,38 @@ fn build(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> 
 }
 
 fn some_of<T>(list: Vec<T>, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Vec<T>> {
-    if item.get_ref().as_array().is_some_and(|list| list.is_empty()) {
-        problems.report(item, "an empty list decides nothing", "write what it may be between the brackets");
+    if item
+        .get_ref()
+        .as_array()
+        .is_some_and(|list| list.is_empty())
+    {
+        problems.report(
+            item,
+            "an empty list decides nothing",
+            "write what it may be between the brackets",
+        );
     }
     (!list.is_empty()).then_some(list)
 }
 
-fn values(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Vec<Value>> {
-    let values: Vec<Value> =
-        list(item, problems).iter().filter_map(|item| value(fact, item, problems)).collect();
+fn values(
+    fact: &KeyInfo,
+    item: SpannedValue<'_>,
+    problems: &mut Diagnostics,
+) -> Option<Vec<Value>> {
+    let values: Vec<Value> = list(item, problems)
+        .iter()
+        .filter_map(|item| value(fact, item, problems))
+        .collect();
     some_of(values, item, problems)
 }
 
 /// Parses a value that the fact could have.
-pub(super) fn value(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Value> {
+pub(super) fn value(
+    fact: &KeyInfo,
+    item: SpannedValue<'_>,
+    problems: &mut Diagnostics,
+) -> Option<Value> {
     let wanted = fact.kind.words();
     match (fact.kind, item.get_ref()) {
         (ValueKind::Bool, DeValue::Boolean(value)) => Some(Value::Bool(*value)),
@@ -159,11 +194,15 @@ pub(super) fn value(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagn
         (ValueKind::Micros | ValueKind::Number, DeValue::Float(number)) => {
             number_of(fact, number.as_str(), item, problems)
         }
-        (ValueKind::Text, DeValue::String(_)) => text(item, problems).map(|value| Value::Text(value.text)),
+        (ValueKind::Text, DeValue::String(_)) => {
+            text(item, problems).map(|value| Value::Text(value.text))
+        }
         (ValueKind::Choice(_), DeValue::String(_)) => one_of(fact, item, problems).map(Value::Text),
         (ValueKind::Version, _) => version(item, problems).map(Value::Version),
         (ValueKind::List | ValueKind::Choices(_), DeValue::Array(_)) => {
-            let words = texts(item, problems).into_iter().filter_map(|word| allowed(fact, word, problems));
+            let words = texts(item, problems)
+                .into_iter()
+                .filter_map(|word| allowed(fact, word, problems));
             Some(Value::List(words.collect()))
         }
         _ => wrong(fact, &wanted, item, problems),
@@ -177,10 +216,19 @@ fn one_of(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) ->
 
 fn allowed(fact: &KeyInfo, word: Text, problems: &mut Diagnostics) -> Option<String> {
     let Text { text, span } = word;
-    let Some(words) = fact.kind.choices().filter(|words| !words.contains(&text.as_str())) else {
+    let Some(words) = fact
+        .kind
+        .choices()
+        .filter(|words| !words.contains(&text.as_str()))
+    else {
         return Some(text);
     };
-    problems.unknown(span, format!("{} is never `{text}`", fact.name), &text, words.iter().copied());
+    problems.unknown(
+        span,
+        format!("{} is never `{text}`", fact.name),
+        &text,
+        words.iter().copied(),
+    );
     None
 }
 
@@ -208,29 +256,52 @@ pub(super) fn version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Opt
     let Text { text, span } = text(item, problems)?;
     let version = Version::parse(&text);
     if version.is_none() {
-        problems.report(span, format!("`{text}` is no version"), "such as \"6.12\" or \"16.4\"");
+        problems.report(
+            span,
+            format!("`{text}` is no version"),
+            "such as \"6.12\" or \"16.4\"",
+        );
     }
     version
 }
 
-fn wrong<T>(fact: &KeyInfo, wanted: &str, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<T> {
+fn wrong<T>(
+    fact: &KeyInfo,
+    wanted: &str,
+    item: SpannedValue<'_>,
+    problems: &mut Diagnostics,
+) -> Option<T> {
     let help = match fact.kind {
         ValueKind::Bool => "write true or false, without quotes",
         ValueKind::Count => "write a whole number such as 4, without quotes",
-        ValueKind::Bytes => "write a size with its unit, such as \"16 MiB\", or a whole number of bytes",
+        ValueKind::Bytes => {
+            "write a size with its unit, such as \"16 MiB\", or a whole number of bytes"
+        }
         ValueKind::Micros => "write a number of microseconds such as 250, without quotes",
         ValueKind::Number => "write a number such as 1.5, without quotes",
         ValueKind::Text | ValueKind::Choice(_) => "write it in quotes",
         ValueKind::Version => "write it in quotes, such as \"6.12\"",
-        ValueKind::List | ValueKind::Choices(_) => "write a list of texts, such as [\"ro\", \"noatime\"]",
+        ValueKind::List | ValueKind::Choices(_) => {
+            "write a list of texts, such as [\"ro\", \"noatime\"]"
+        }
     };
-    problems.report(item, format!("{} is {wanted}, found {}", fact.name, found(item)), help);
+    problems.report(
+        item,
+        format!("{} is {wanted}, found {}", fact.name, found(item)),
+        help,
+    );
     None
 }
 
 /// Units of sizes. Powers of 1000 are left out, because the meaning of MB differs between programs.
-const UNITS: [(&str, u64); 6] =
-    [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("PiB", 1 << 50)];
+const UNITS: [(&str, u64); 6] = [
+    ("B", 1),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("PiB", 1 << 50),
+];
 
 /// A size with its unit, in bytes.
 fn size(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u64> {
@@ -238,15 +309,24 @@ fn size(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> O
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits)?;
     let (number, unit): (Option<u64>, &str) = (number.parse().ok(), unit.trim());
-    let factor = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
-    let bytes = number.zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
+    let factor = UNITS
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|(_, factor)| *factor);
+    let bytes = number
+        .zip(factor)
+        .and_then(|(number, factor)| number.checked_mul(factor));
     if bytes.is_none() {
         let units = UNITS.map(|(name, _)| name).join(", ");
         let message = match (number, unit.is_empty()) {
             (Some(_), true) => format!("`{text}` lacks its unit"),
             _ => format!("`{text}` is no size, and {} is one", fact.name),
         };
-        problems.report(span, message, format!("a whole number and a unit, such as \"16 MiB\": {units}"));
+        problems.report(
+            span,
+            message,
+            format!("a whole number and a unit, such as \"16 MiB\": {units}"),
+        );
     }
     bytes
 }

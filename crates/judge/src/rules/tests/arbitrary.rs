@@ -53,7 +53,12 @@ fn disk(index: usize) -> Subject {
 
 /// Facts with few values, which can be enumerated.
 pub fn few() -> Vec<&'static KeyInfo> {
-    vec![&mount::BARRIER.info, &mount::READ_ONLY.info, &target::EMPTY.info, &target::INTERLOCK.info]
+    vec![
+        &mount::BARRIER.info,
+        &mount::READ_ONLY.info,
+        &target::EMPTY.info,
+        &target::INTERLOCK.info,
+    ]
 }
 
 pub fn every() -> Vec<&'static KeyInfo> {
@@ -75,13 +80,20 @@ pub fn world(of: Vec<&'static KeyInfo>) -> impl Strategy<Value = World> {
             crate::facts::Scope::Mount => (Subject::mount("/t"), info),
             _ => (subject(), info),
         };
-        let mut places: Vec<(Subject, &'static KeyInfo)> = of.iter().map(|info| place(info)).collect();
+        let mut places: Vec<(Subject, &'static KeyInfo)> =
+            of.iter().map(|info| place(info)).collect();
         places.extend((0..leaves).map(|leaf| (disk(leaf), &device::CACHE.info)));
         let readings: Vec<_> = places
             .into_iter()
-            .map(|(subject, info)| reading(info).prop_map(move |reading| (subject.clone(), info, reading)))
+            .map(|(subject, info)| {
+                reading(info).prop_map(move |reading| (subject.clone(), info, reading))
+            })
             .collect();
-        readings.prop_map(move |facts| World { facts, leaves, open_end })
+        readings.prop_map(move |facts| World {
+            facts,
+            leaves,
+            open_end,
+        })
     })
 }
 
@@ -95,41 +107,56 @@ pub fn reading(info: &'static KeyInfo) -> BoxedStrategy<Reading<Value>> {
     ];
     let unknown = select(vec![Why::Denied, Why::NotCollected])
         .prop_map(|why| Reading::unknown(why, "x").or_try(Remedy::RunAsRoot));
-    prop_oneof![(value(info), source).prop_map(|(value, source)| Reading::known(value, source)), unknown]
-        .boxed()
+    prop_oneof![
+        (value(info), source).prop_map(|(value, source)| Reading::known(value, source)),
+        unknown
+    ]
+    .boxed()
 }
 
 pub fn value(info: &'static KeyInfo) -> BoxedStrategy<Value> {
     match info.kind {
         ValueKind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
         ValueKind::Count | ValueKind::Bytes => (0..6u64).prop_map(Value::Whole).boxed(),
-        ValueKind::Micros | ValueKind::Number => {
-            (0..12u32).prop_map(|n| Value::Number(f64::from(n) / 2.0)).boxed()
-        }
+        ValueKind::Micros | ValueKind::Number => (0..12u32)
+            .prop_map(|n| Value::Number(f64::from(n) / 2.0))
+            .boxed(),
         ValueKind::Text => "[ab]{1,2}".prop_map(Value::Text).boxed(),
-        ValueKind::Choice(words) => select(words).prop_map(|word| Value::Text(word.to_owned())).boxed(),
+        ValueKind::Choice(words) => select(words)
+            .prop_map(|word| Value::Text(word.to_owned()))
+            .boxed(),
         ValueKind::Version => version().prop_map(Value::Version).boxed(),
         ValueKind::List => words().prop_map(Value::List).boxed(),
-        ValueKind::Choices(words) => proptest::collection::vec(select(words).prop_map(str::to_owned), 0..4)
-            .prop_map(Value::List)
-            .boxed(),
+        ValueKind::Choices(words) => {
+            proptest::collection::vec(select(words).prop_map(str::to_owned), 0..4)
+                .prop_map(Value::List)
+                .boxed()
+        }
     }
 }
 
 fn words() -> impl Strategy<Value = Vec<String>> {
-    proptest::collection::vec(select(vec!["a", "b", "b=1", "c"]).prop_map(str::to_owned), 0..4)
+    proptest::collection::vec(
+        select(vec!["a", "b", "b=1", "c"]).prop_map(str::to_owned),
+        0..4,
+    )
 }
 
 fn version() -> impl Strategy<Value = Version> {
-    select(vec!["5.4", "5.10.3", "6.1", "6.1.112", "6.1.111", "6.6.54", "6.12"])
-        .prop_map(|text| Version::parse(text).unwrap())
+    select(vec![
+        "5.4", "5.10.3", "6.1", "6.1.112", "6.1.111", "6.6.54", "6.12",
+    ])
+    .prop_map(|text| Version::parse(text).unwrap())
 }
 
 /// Any test of a fact; tests of whether it is known only on request.
 pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
     let one = || value(info);
     let some = || proptest::collection::vec(value(info), 1..3);
-    let mut ops = vec![one().prop_map(Op::Is).boxed(), one().prop_map(Op::IsNot).boxed()];
+    let mut ops = vec![
+        one().prop_map(Op::Is).boxed(),
+        one().prop_map(Op::IsNot).boxed(),
+    ];
     match info.kind {
         ValueKind::Bool => {}
         ValueKind::List | ValueKind::Choices(_) => {
@@ -147,28 +174,46 @@ pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
     }
     if !matches!(
         info.kind,
-        ValueKind::Bool | ValueKind::List | ValueKind::Choices(_) | ValueKind::Text | ValueKind::Choice(_)
+        ValueKind::Bool
+            | ValueKind::List
+            | ValueKind::Choices(_)
+            | ValueKind::Text
+            | ValueKind::Choice(_)
     ) {
         ops.push(one().prop_map(Op::AtLeast).boxed());
         ops.push(one().prop_map(Op::Below).boxed());
     }
     if info.kind == ValueKind::Version {
-        ops.push(proptest::collection::vec(version(), 1..3).prop_map(Op::FixedIn).boxed());
+        ops.push(
+            proptest::collection::vec(version(), 1..3)
+                .prop_map(Op::FixedIn)
+                .boxed(),
+        );
     }
     if known {
         ops.push(any::<bool>().prop_map(Op::Known).boxed());
         ops.push(any::<bool>().prop_map(Op::Exists).boxed());
     }
-    proptest::strategy::Union::new(ops).prop_map(move |op| Test { fact: info, op }).boxed()
+    proptest::strategy::Union::new(ops)
+        .prop_map(move |op| Test { fact: info, op })
+        .boxed()
 }
 
 /// Any condition over these facts and the disks' caches.
 pub fn cond(of: Vec<&'static KeyInfo>, known: bool) -> impl Strategy<Value = Cond> {
-    let fact = select(of).prop_flat_map(move |info| test(info, known)).prop_map(Cond::Fact);
-    let cache = test(&device::CACHE.info, known).prop_map(Cond::Fact).boxed();
+    let fact = select(of)
+        .prop_flat_map(move |info| test(info, known))
+        .prop_map(Cond::Fact);
+    let cache = test(&device::CACHE.info, known)
+        .prop_map(Cond::Fact)
+        .boxed();
     let quantified = (any::<bool>(), select(Relation::ALL[..2].to_vec()), cache);
     let quantified = quantified.prop_map(|(every, relation, cond)| {
-        if every { Cond::Every(relation, Box::new(cond)) } else { Cond::Some(relation, Box::new(cond)) }
+        if every {
+            Cond::Every(relation, Box::new(cond))
+        } else {
+            Cond::Some(relation, Box::new(cond))
+        }
     });
     prop_oneof![5 => fact, 1 => quantified].prop_recursive(3, 10, 3, |inner| {
         let list = proptest::collection::vec(inner.clone(), 1..4);

@@ -1,12 +1,14 @@
-//! Machines without faults: no built-in rule may find anything serious on them, or ask a question that cannot be
-//! answered.
+//! Machines without faults: no built-in rule may find anything serious on them, or ask a question
+//! that cannot be answered.
 //!
-//! Their common features are those on which older advice fails: disks that pretend to rotate, discards on rotating
-//! disks, blocks of 4 kB, caches that are protected or absent. Values are those that such machines show (sysfs-block;
-//! the clouds' own guides to finding their disks).
+//! Their common features are those on which older advice fails: disks that pretend to rotate,
+//! discards on rotating disks, blocks of 4 kB, caches that are protected or absent. Values are
+//! those that such machines show (sysfs-block; the clouds' own guides to finding their disks).
 
 use crate::facts::{FactSet, Reading, Source, Subject, Why, catalog, testing};
-use crate::rules::{Circumstances, Finding, Level, Outcome, RuleSet, all_subjects, builtin, evaluate};
+use crate::rules::{
+    Circumstances, Finding, Level, Outcome, RuleSet, all_subjects, builtin, evaluate,
+};
 
 /// Facts by name, as text; a value that begins with `?` is unknown.
 type Facts = &'static [(&'static str, &'static str)];
@@ -192,7 +194,11 @@ const MACHINES: [(&str, Facts, &[&str]); 8] = [
 
 /// A directory on a file system on one disk.
 fn facts(own: Facts) -> FactSet {
-    let (target, mount, disk) = (Subject::target("/data"), Subject::mount("/data"), Subject::device("sda"));
+    let (target, mount, disk) = (
+        Subject::target("/data"),
+        Subject::mount("/data"),
+        Subject::device("sda"),
+    );
     let mut set = FactSet::default();
     set.stand(&target, &mount);
     set.stand(&mount, &disk);
@@ -207,9 +213,14 @@ fn facts(own: Facts) -> FactSet {
             _ => disk.clone(),
         };
         let reading = match text.strip_prefix('?') {
-            Some(why) => {
-                Reading::unknown(if why == "denied" { Why::Denied } else { Why::Absent }, "not read")
-            }
+            Some(why) => Reading::unknown(
+                if why == "denied" {
+                    Why::Denied
+                } else {
+                    Why::Absent
+                },
+                "not read",
+            ),
             None => Reading::known(testing::value(info, text), Source::file("x")),
         };
         set.put_value(&subject, info, reading);
@@ -219,8 +230,12 @@ fn facts(own: Facts) -> FactSet {
 
 /// Open questions that are acceptable: about a probe, or a server that does not exist.
 fn left_open(finding: &Finding) -> bool {
-    let Outcome::Undecided { needs } = &finding.outcome else { return false };
-    needs.first().is_none_or(|best| best.iter().any(|need| !need.fact.starts_with("probe.")))
+    let Outcome::Undecided { needs } = &finding.outcome else {
+        return false;
+    };
+    needs
+        .first()
+        .is_none_or(|best| best.iter().any(|need| !need.fact.starts_with("probe.")))
 }
 
 #[test]
@@ -228,10 +243,19 @@ fn nothing_serious_is_found_where_nothing_is_wrong() {
     let (set, _) = RuleSet::parse(&builtin::files());
     for (machine, own, open) in MACHINES {
         let facts = facts(own);
-        let findings =
-            evaluate(&all_subjects(&facts), &set, &facts, Circumstances { live: true, traced: true })
-                .findings;
-        let serious = findings.iter().filter(|finding| finding.level >= Level::Warning);
+        let findings = evaluate(
+            &all_subjects(&facts),
+            &set,
+            &facts,
+            Circumstances {
+                live: true,
+                traced: true,
+            },
+        )
+        .findings;
+        let serious = findings
+            .iter()
+            .filter(|finding| finding.level >= Level::Warning);
         let (mut found, mut asked) = (Vec::new(), Vec::new());
         for finding in serious {
             if finding.outcome == Outcome::Applies {

@@ -7,7 +7,11 @@ const MANUAL: &str = include_str!("../../../rules/README.md");
 
 /// The texts between fences of TOML.
 fn samples() -> Vec<&'static str> {
-    MANUAL.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
+    MANUAL
+        .split("```toml\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect()
 }
 
 #[test]
@@ -18,29 +22,62 @@ fn the_manual_names_rules_that_exist() {
     let naming = lines.filter(|line| keys.iter().any(|key| line.starts_with(key)));
     let named: Vec<&str> = naming.filter_map(|line| line.split('"').nth(1)).collect();
     assert!(named.len() >= 4, "{named:?}");
-    let unknown: Vec<&&str> = named.iter().filter(|id| builtin.find(id).is_none()).collect();
+    let unknown: Vec<&&str> = named
+        .iter()
+        .filter(|id| builtin.find(id).is_none())
+        .collect();
     assert!(unknown.is_empty(), "{unknown:?}");
 }
 
-/// The first sample is a built-in rule, so it is read without that one, beside the file of the rule that it overrides.
+/// The first sample is a built-in rule, so it is read without that one, beside the file of the rule
+/// that it overrides.
 #[test]
 fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
     let shown = samples()[0];
-    let file = |name: &str, text: &str| RuleFile { name: name.to_owned(), text: text.to_owned() };
-    let beside = file("mount-options.toml", include_str!("../../../rules/mount-options.toml"));
+    let file = |name: &str, text: &str| RuleFile {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    };
+    let beside = file(
+        "mount-options.toml",
+        include_str!("../../../rules/mount-options.toml"),
+    );
     let (set, mistakes) = RuleSet::parse(&[file("shown.toml", shown), beside]);
-    assert!(mistakes.is_empty(), "{}", mistakes.first().map(|all| all.render(false)).unwrap_or_default());
+    assert!(
+        mistakes.is_empty(),
+        "{}",
+        mistakes
+            .first()
+            .map(|all| all.render(false))
+            .unwrap_or_default()
+    );
     assert!(set.find("barrier.ext4-off").is_some());
-    let failures: Vec<String> = examples::run(set.rules()).iter().map(ToString::to_string).collect();
+    let failures: Vec<String> = examples::run(set.rules())
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
 fn what_the_manual_shows_of_a_users_file_is_taken() {
-    let shown = samples().into_iter().find(|sample| sample.contains("[[off]]")).unwrap();
-    let file = RuleFile { name: "user.toml".to_owned(), text: shown.to_owned() };
+    let shown = samples()
+        .into_iter()
+        .find(|sample| sample.contains("[[off]]"))
+        .unwrap();
+    let file = RuleFile {
+        name: "user.toml".to_owned(),
+        text: shown.to_owned(),
+    };
     let (set, mistakes) = RuleSet::with_user_files(&[file], RuleExamples::Read, TODAY);
-    assert!(mistakes.is_empty(), "{}", mistakes.first().map(|all| all.render(false)).unwrap_or_default());
+    assert!(
+        mistakes.is_empty(),
+        "{}",
+        mistakes
+            .first()
+            .map(|all| all.render(false))
+            .unwrap_or_default()
+    );
     assert_eq!(
         (set.off().len(), set.overrides().len(), set.remarks().len()),
         (1, 1, 0),

@@ -1,4 +1,5 @@
-//! Mistakes of a rule's author, one after the other: each is reported once, at its place, with a remedy.
+//! Mistakes of a rule's author, one after the other: each is reported once, at its place, with a
+//! remedy.
 //!
 //! They are in `tests/rules/mistakes.toml`, where `«` and `»` mark the place.
 
@@ -60,14 +61,29 @@ impl Mistake {
             Some(old) => return Some(format!("`{old}` is not once in the good rule")),
             None => self.write.clone(),
         };
-        let marked = if self.crlf { marked.replace('\n', "\r\n") } else { marked };
+        let marked = if self.crlf {
+            marked.replace('\n', "\r\n")
+        } else {
+            marked
+        };
         let (text, places) = unmarked(&marked);
-        let mut files = vec![RuleFile { name: "site.toml".to_owned(), text: text.clone() }];
+        let mut files = vec![RuleFile {
+            name: "site.toml".to_owned(),
+            text: text.clone(),
+        }];
         if !self.beside.is_empty() {
-            files.insert(0, RuleFile { name: "other.toml".to_owned(), text: self.beside.clone() });
+            files.insert(
+                0,
+                RuleFile {
+                    name: "other.toml".to_owned(),
+                    text: self.beside.clone(),
+                },
+            );
         }
         let (_, found) = RuleSet::with_user_files(&files, RuleExamples::Left, TODAY);
-        let [file] = found.as_slice() else { return Some(format!("{} files have mistakes", found.len())) };
+        let [file] = found.as_slice() else {
+            return Some(format!("{} files have mistakes", found.len()));
+        };
         let shown = file.render(false);
         let told: Vec<_> = file.diags.iter().map(|diag| diag.span.clone()).collect();
         if told != places {
@@ -75,7 +91,10 @@ impl Mistake {
         }
         for (diag, place) in file.diags.iter().zip(&places) {
             let help = diag.help.as_deref().unwrap_or_default();
-            if !diag.message.contains(&self.says) || !help.contains(&self.help) || self.help.is_empty() {
+            if !diag.message.contains(&self.says)
+                || !help.contains(&self.help)
+                || self.help.is_empty()
+            {
                 return Some(shown);
             }
             if (diag.weight == Weight::Mistake) == self.in_force {
@@ -104,9 +123,14 @@ impl Mistake {
 
 #[test]
 fn every_mistake_is_told_once_at_its_place_with_what_to_do() {
-    let table: Table = toml::from_str(include_str!("../../../../../tests/rules/mistakes.toml")).unwrap();
-    let good = RuleFile { name: "site.toml".to_owned(), text: table.rule.clone() };
-    let (_, found) = RuleSet::with_user_files(std::slice::from_ref(&good), RuleExamples::Left, TODAY);
+    let table: Table =
+        toml::from_str(include_str!("../../../../../tests/rules/mistakes.toml")).unwrap();
+    let good = RuleFile {
+        name: "site.toml".to_owned(),
+        text: table.rule.clone(),
+    };
+    let (_, found) =
+        RuleSet::with_user_files(std::slice::from_ref(&good), RuleExamples::Left, TODAY);
     assert!(found.is_empty(), "{}", found[0].render(false));
     let mut wrong = String::new();
     for mistake in &table.mistake {

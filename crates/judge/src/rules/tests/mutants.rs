@@ -1,9 +1,10 @@
-//! The mutation score of the built-in rules: each condition changed in one place, and whether an example or the safety
-//! enumeration notices. `cargo test --lib mutants -- --nocapture` prints it.
+//! The mutation score of the built-in rules: each condition changed in one place, and whether an
+//! example or the safety enumeration notices. `cargo test --lib mutants -- --nocapture` prints it.
 //!
-//! In safety rules (those that can lose data, or are critical) every dropped conjunct must be noticed; for all others
-//! the score is printed and nothing is asserted. A change with the same outcome on every machine cannot be shown by an
-//! example. It is counted separately; for a dropped conjunct it means that the rule can do without it.
+//! In safety rules (those that can lose data, or are critical) every dropped conjunct must be
+//! noticed; for all others the score is printed and nothing is asserted. A change with the same
+//! outcome on every machine cannot be shown by an example. It is counted separately; for a dropped
+//! conjunct it means that the rule can do without it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,37 +48,61 @@ type Variant = (Kind, String, Cond);
 fn variants(cond: &Cond) -> Vec<Variant> {
     match cond {
         Cond::All(kids) => {
-            let swapped = (Kind::Swapped, "any for all".to_owned(), Cond::Any(kids.clone()));
+            let swapped = (
+                Kind::Swapped,
+                "any for all".to_owned(),
+                Cond::Any(kids.clone()),
+            );
             let mut all = within(kids, Kind::DroppedConjunct, Cond::All);
             all.extend((kids.len() > 1).then_some(swapped));
             all
         }
         Cond::Any(kids) => {
-            let swapped = (Kind::Swapped, "all for any".to_owned(), Cond::All(kids.clone()));
+            let swapped = (
+                Kind::Swapped,
+                "all for any".to_owned(),
+                Cond::All(kids.clone()),
+            );
             let mut all = within(kids, Kind::DroppedAlternative, Cond::Any);
             all.extend((kids.len() > 1).then_some(swapped));
             all
         }
         Cond::Not(kid) => {
             let mut all = rebuilt(kid, |kid| Cond::Not(Box::new(kid)));
-            all.push((Kind::Negated, format!("not: {}", said(kid)), (**kid).clone()));
+            all.push((
+                Kind::Negated,
+                format!("not: {}", said(kid)),
+                (**kid).clone(),
+            ));
             all
         }
         Cond::Every(relation, kid) => {
             let swapped = Cond::Some(*relation, kid.clone());
             let mut all = rebuilt(kid, |kid| Cond::Every(*relation, Box::new(kid)));
-            all.push((Kind::Swapped, format!("some {} for every", relation.word()), swapped));
+            all.push((
+                Kind::Swapped,
+                format!("some {} for every", relation.word()),
+                swapped,
+            ));
             all
         }
         Cond::Some(relation, kid) => {
             let swapped = Cond::Every(*relation, kid.clone());
             let mut all = rebuilt(kid, |kid| Cond::Some(*relation, Box::new(kid)));
-            all.push((Kind::Swapped, format!("every {} for some", relation.word()), swapped));
+            all.push((
+                Kind::Swapped,
+                format!("every {} for some", relation.word()),
+                swapped,
+            ));
             all
         }
         Cond::Fact(test) => {
             let mut all: Vec<Variant> = changed(test);
-            all.push((Kind::Negated, test.label(), Cond::Not(Box::new(cond.clone()))));
+            all.push((
+                Kind::Negated,
+                test.label(),
+                Cond::Not(Box::new(cond.clone())),
+            ));
             all
         }
     }
@@ -102,7 +127,10 @@ fn within(kids: &[Cond], dropped: Kind, make: fn(Vec<Cond>) -> Cond) -> Vec<Vari
 }
 
 fn rebuilt(kid: &Cond, make: impl Fn(Cond) -> Cond) -> Vec<Variant> {
-    variants(kid).into_iter().map(|(kind, what, kid)| (kind, what, make(kid))).collect()
+    variants(kid)
+        .into_iter()
+        .map(|(kind, what, kid)| (kind, what, make(kid)))
+        .collect()
 }
 
 fn said(cond: &Cond) -> String {
@@ -124,18 +152,33 @@ fn changed(test: &Test) -> Vec<Variant> {
         Op::HasAny(words) => less(words, Op::HasAny),
         Op::FixedIn(lines) => less(lines, Op::FixedIn),
         Op::InRange(range) => {
-            let fixed = |fixed| Op::InRange(ReleaseRange { fixed, ..range.clone() });
+            let fixed = |fixed| {
+                Op::InRange(ReleaseRange {
+                    fixed,
+                    ..range.clone()
+                })
+            };
             less(&range.fixed, fixed)
         }
         Op::AtLeast(value) => moved(value, Op::AtLeast),
         Op::Below(value) => moved(value, Op::Below),
         _ => Vec::new(),
     };
-    let cond = |op| Cond::Fact(Test { fact: test.fact, op });
-    ops.into_iter().map(|(kind, what, op)| (kind, format!("{}: {what}", test.label()), cond(op))).collect()
+    let cond = |op| {
+        Cond::Fact(Test {
+            fact: test.fact,
+            op,
+        })
+    };
+    ops.into_iter()
+        .map(|(kind, what, op)| (kind, format!("{}: {what}", test.label()), cond(op)))
+        .collect()
 }
 
-fn less<T: Clone + fmt::Display>(values: &[T], op: impl Fn(Vec<T>) -> Op) -> Vec<(Kind, String, Op)> {
+fn less<T: Clone + fmt::Display>(
+    values: &[T],
+    op: impl Fn(Vec<T>) -> Op,
+) -> Vec<(Kind, String, Op)> {
     let without = |index: usize| {
         let mut values = values.to_vec();
         let gone = values.remove(index);
@@ -147,12 +190,18 @@ fn less<T: Clone + fmt::Display>(values: &[T], op: impl Fn(Vec<T>) -> Op) -> Vec
 
 fn moved(value: &Value, op: fn(Value) -> Op) -> Vec<(Kind, String, Op)> {
     let others = match value {
-        Value::Whole(number) => vec![Value::Whole(number.saturating_sub(1)), Value::Whole(number + 1)],
+        Value::Whole(number) => vec![
+            Value::Whole(number.saturating_sub(1)),
+            Value::Whole(number + 1),
+        ],
         Value::Number(number) => vec![Value::Number(number - 1.0), Value::Number(number + 1.0)],
         Value::Version(version) => beside(version).into_iter().map(Value::Version).collect(),
         _ => Vec::new(),
     };
-    others.into_iter().map(|other| (Kind::MovedBoundary, format!("{other}"), op(other))).collect()
+    others
+        .into_iter()
+        .map(|other| (Kind::MovedBoundary, format!("{other}"), op(other)))
+        .collect()
 }
 
 /// The versions with the last number one less and one more.
@@ -167,7 +216,11 @@ fn beside(version: &Version) -> Vec<Version> {
         Version::parse(&numbers.join("."))
     };
     let number = version.number(last);
-    [number.checked_sub(1), Some(number + 1)].into_iter().flatten().filter_map(with).collect()
+    [number.checked_sub(1), Some(number + 1)]
+        .into_iter()
+        .flatten()
+        .filter_map(with)
+        .collect()
 }
 
 /// A rule with one change.
@@ -190,11 +243,17 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
     for (index, spec) in rule.advise.iter().enumerate() {
         let Some(when) = &spec.when else { continue };
         let of = format!("advice on {}", spec.setting.name);
-        all.push(with(Kind::DroppedConjunct, format!("{of}: {}", said(when)), &|rule| {
-            rule.advise[index].when = None;
-        }));
+        all.push(with(
+            Kind::DroppedConjunct,
+            format!("{of}: {}", said(when)),
+            &|rule| {
+                rule.advise[index].when = None;
+            },
+        ));
         all.extend(variants(when).into_iter().map(|(kind, what, cond)| {
-            with(kind, format!("{of}: {what}"), &|rule| rule.advise[index].when = Some(cond.clone()))
+            with(kind, format!("{of}: {what}"), &|rule| {
+                rule.advise[index].when = Some(cond.clone());
+            })
         }));
     }
     all
@@ -218,10 +277,14 @@ fn fate(rule: &Rule, mutant: &Rule) -> Fate {
     }
 }
 
-/// Whether both have the same outcome, and the same advice, on every machine that their conditions distinguish.
+/// Whether both have the same outcome, and the same advice, on every machine that their conditions
+/// distinguish.
 fn comes_to_the_same(rule: &Rule, mutant: &Rule) -> bool {
     fn conds(rule: &Rule) -> impl Iterator<Item = &Cond> {
-        rule.advise.iter().filter_map(|spec| spec.when.as_ref()).chain([&rule.when])
+        rule.advise
+            .iter()
+            .filter_map(|spec| spec.when.as_ref())
+            .chain([&rule.when])
     }
     let both: Vec<&Cond> = conds(rule).chain(conds(mutant)).collect();
     worlds::visit(&both, rule, |example| {
@@ -229,8 +292,12 @@ fn comes_to_the_same(rule: &Rule, mutant: &Rule) -> bool {
         let truth = |cond: &Cond| BoundCondition::new(cond, &facts, &subject).truth();
         let comes_to = |rule: &Rule| {
             let applies = truth(&rule.when);
-            let given = |when: &Option<Cond>| when.as_ref().is_none_or(|when| truth(when) == Truth::True);
-            let advice = rule.advise.iter().map(|spec| applies == Truth::True && given(&spec.when));
+            let given =
+                |when: &Option<Cond>| when.as_ref().is_none_or(|when| truth(when) == Truth::True);
+            let advice = rule
+                .advise
+                .iter()
+                .map(|spec| applies == Truth::True && given(&spec.when));
             (applies, advice.collect::<Vec<bool>>())
         };
         comes_to(rule) == comes_to(mutant)
@@ -239,14 +306,17 @@ fn comes_to_the_same(rule: &Rule, mutant: &Rule) -> bool {
 
 /// Whether the rule loses data if it is wrong, or if it stays silent.
 fn is_safety(rule: &Rule) -> bool {
-    let loses = |change: &ChangeSpec, can_lose: &dyn Fn(&crate::rules::Change) -> bool| match change {
+    let loses = |change: &ChangeSpec, can_lose: &dyn Fn(&crate::rules::Change) -> bool| match change
+    {
         ChangeSpec::Fixed(change) => can_lose(change),
         _ => false,
     };
     rule.level == Level::Critical
         || rule.advise.iter().any(|spec| {
             spec.risk == Risk::DataLossIfWrong
-                || loses(&spec.change, &|change| spec.setting.can_lose(change.values()))
+                || loses(&spec.change, &|change| {
+                    spec.setting.can_lose(change.values())
+                })
         })
 }
 
@@ -266,10 +336,17 @@ impl Score {
 
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (caught, survived, same) =
-            (self.of(Fate::Caught), self.of(Fate::Survived), self.of(Fate::TheSame));
+        let (caught, survived, same) = (
+            self.of(Fate::Caught),
+            self.of(Fate::Survived),
+            self.of(Fate::TheSame),
+        );
         let share = 100.0 * caught as f64 / (caught + survived).max(1) as f64;
-        write!(f, "{caught:>5} of {:>5} noticed ({share:5.1} %), {same} come to the same", caught + survived)
+        write!(
+            f,
+            "{caught:>5} of {:>5} noticed ({share:5.1} %), {same} come to the same",
+            caught + survived
+        )
     }
 }
 
@@ -286,7 +363,12 @@ fn scored() -> (BTreeMap<(bool, Kind), Score>, Vec<Left>) {
             let (safety, fate) = (is_safety(rule), fate(rule, &mutant.rule));
             scores.entry((safety, mutant.kind)).or_default().add(fate);
             if fate != Fate::Caught {
-                left.push((safety, mutant.kind, fate, format!("{}: {}", rule.id, mutant.what)));
+                left.push((
+                    safety,
+                    mutant.kind,
+                    fate,
+                    format!("{}: {}", rule.id, mutant.what),
+                ));
             }
         }
     }
@@ -299,7 +381,14 @@ fn scored() -> (BTreeMap<(bool, Kind), Score>, Vec<Left>) {
 fn every_conjunct_of_a_safety_rule_is_tried() {
     let (scores, left) = scored();
     for safety in [true, false] {
-        println!("{}", if safety { "Safety rules" } else { "Other rules" });
+        println!(
+            "{}",
+            if safety {
+                "Safety rules"
+            } else {
+                "Other rules"
+            }
+        );
         for ((_, kind), score) in scores.iter().filter(|((of, _), _)| *of == safety) {
             println!("  {kind:<36}{score}");
         }
@@ -312,7 +401,9 @@ fn every_conjunct_of_a_safety_rule_is_tried() {
         .into_iter()
         .filter(|(safety, kind, ..)| *safety && *kind == Kind::DroppedConjunct)
         .map(|(_, _, fate, what)| match fate {
-            Fate::TheSame => format!("{what}: the rule comes to the same without it; simplify the rule"),
+            Fate::TheSame => {
+                format!("{what}: the rule comes to the same without it; simplify the rule")
+            }
             _ => format!("{what}: no example fails without it; add one"),
         })
         .collect();

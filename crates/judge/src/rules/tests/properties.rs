@@ -42,44 +42,71 @@ fn risky(when: Cond) -> Rule {
 }
 
 fn find(rule: &Rule, world: &World, live: bool) -> Finding {
-    evaluate_one(rule, &world.set(), &subject(), Circumstances { live, traced: true })
+    evaluate_one(
+        rule,
+        &world.set(),
+        &subject(),
+        Circumstances { live, traced: true },
+    )
 }
 
 /// Every value a fact of few values can have.
 fn values(kind: ValueKind) -> Vec<Value> {
     match kind {
         ValueKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
-        ValueKind::Choice(words) => words.iter().map(|word| Value::Text((*word).to_owned())).collect(),
+        ValueKind::Choice(words) => words
+            .iter()
+            .map(|word| Value::Text((*word).to_owned()))
+            .collect(),
         _ => panic!("too many values"),
     }
 }
 
 /// Whether some values of these facts decide the condition.
 fn decides(cond: &Cond, world: &World, learn: &[usize]) -> bool {
-    let Some((first, rest)) = learn.split_first() else { return truth(cond, world) != Truth::Unknown };
+    let Some((first, rest)) = learn.split_first() else {
+        return truth(cond, world) != Truth::Unknown;
+    };
     let kind = world.facts[*first].1.kind;
-    values(kind)
-        .into_iter()
-        .any(|value| decides(cond, &world.with(*first, Reading::known(value, Source::Assumed)), rest))
+    values(kind).into_iter().any(|value| {
+        decides(
+            cond,
+            &world.with(*first, Reading::known(value, Source::Assumed)),
+            rest,
+        )
+    })
 }
 
 /// The smallest deciding sets, by trying all of them.
 fn by_brute_force(cond: &Cond, world: &World) -> BTreeSet<BTreeSet<(String, String)>> {
-    let unknown: Vec<usize> =
-        (0..world.facts.len()).filter(|index| !world.facts[*index].2.is_known()).collect();
+    let unknown: Vec<usize> = (0..world.facts.len())
+        .filter(|index| !world.facts[*index].2.is_known())
+        .collect();
     let mut sets: Vec<Vec<usize>> = (0u32..1 << unknown.len())
-        .map(|bits| (0..unknown.len()).filter(|i| bits >> i & 1 == 1).map(|i| unknown[i]).collect())
+        .map(|bits| {
+            (0..unknown.len())
+                .filter(|i| bits >> i & 1 == 1)
+                .map(|i| unknown[i])
+                .collect()
+        })
         .collect();
     sets.sort_by_key(Vec::len);
     let mut smallest: Vec<Vec<usize>> = Vec::new();
     for set in sets {
-        let larger = smallest.iter().any(|small| small.iter().all(|index| set.contains(index)));
+        let larger = smallest
+            .iter()
+            .any(|small| small.iter().all(|index| set.contains(index)));
         if !larger && decides(cond, world, &set) {
             smallest.push(set);
         }
     }
     let named = |set: &Vec<usize>| {
-        let name = |index: &usize| (world.facts[*index].0.to_string(), world.facts[*index].1.name.to_owned());
+        let name = |index: &usize| {
+            (
+                world.facts[*index].0.to_string(),
+                world.facts[*index].1.name.to_owned(),
+            )
+        };
         set.iter().map(name).collect()
     };
     smallest.iter().map(named).collect()

@@ -1,10 +1,11 @@
-//! The asymmetry rule over all built-in rules: advice that can lose data, and a losing value that would be called
-//! right, in every combination of readings of the facts that decide it.
+//! The asymmetry rule over all built-in rules: advice that can lose data, and a losing value that
+//! would be called right, in every combination of readings of the facts that decide it.
 //!
-//! Each fact takes every value that the rule's own tests distinguish. Each value is observed here, stated, concluded
-//! from a statement, measured, or concluded from a measurement; or it is unknown. Measurements are tried as made here
-//! and elsewhere. One fact stands for many (`target.flush_removal_allowed`); the machines on which it is true are
-//! enumerated beside the interlock. The facts that must have been observed are written here a second time, from the
+//! Each fact takes every value that the rule's own tests distinguish. Each value is observed here,
+//! stated, concluded from a statement, measured, or concluded from a measurement; or it is unknown.
+//! Measurements are tried as made here and elsewhere. One fact stands for many
+//! (`target.flush_removal_allowed`); the machines on which it is true are enumerated beside the
+//! interlock. The facts that must have been observed are written here a second time, from the
 //! product's words, so that a rule that loses a condition is caught too.
 
 use super::worlds::{self, Slot, asked, combinations, each, machine, slots, unknown};
@@ -20,12 +21,16 @@ use crate::truth::Truth;
 /// Facts with their values.
 type Facts = &'static [(&'static str, &'static str)];
 
-/// Settings, values that lose data, and facts that must be observed on this machine before they may be offered. A
-/// setting that is not listed may never be.
+/// Settings, values that lose data, and facts that must be observed on this machine before they may
+/// be offered. A setting that is not listed may never be.
 const UNLOCKED_BY: &[(&str, &str, Facts)] = &[(
     "mount.options",
     "nobarrier",
-    &[("mount.fstype", "ext4"), ("mount.barrier", "on"), ("target.flush_removal_allowed", "yes")],
+    &[
+        ("mount.fstype", "ext4"),
+        ("mount.barrier", "on"),
+        ("target.flush_removal_allowed", "yes"),
+    ],
 )];
 
 /// A value that loses data as advice but is right where it is found.
@@ -36,15 +41,23 @@ const MOST: usize = 300_000;
 
 /// Every way to know a value, or only the first ones.
 fn ways(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
-    let concluded = Source::Derived { of: vec!["device.cache".to_owned()], assumed: true };
+    let concluded = Source::Derived {
+        of: vec!["device.cache".to_owned()],
+        assumed: true,
+    };
     let ways = [
         Source::file("/a/file"),
         Source::Assumed,
-        Source::Probe { id: "commit".to_owned() },
+        Source::Probe {
+            id: "commit".to_owned(),
+        },
         concluded,
         Source::derived(["probe.flush_cost"]),
     ];
-    ways.into_iter().take(how_many).map(|source| Reading::known(value.clone(), source)).collect()
+    ways.into_iter()
+        .take(how_many)
+        .map(|source| Reading::known(value.clone(), source))
+        .collect()
 }
 
 /// Whether a reading is of the machine that it is about.
@@ -52,7 +65,9 @@ fn here(reading: &Reading<Value>, live: bool) -> bool {
     match reading.source() {
         None | Some(Source::Assumed | Source::Derived { assumed: true, .. }) => false,
         Some(Source::Probe { .. }) => live,
-        Some(Source::Derived { of, .. }) => live || of.iter().all(|fact| !fact.starts_with("probe.")),
+        Some(Source::Derived { of, .. }) => {
+            live || of.iter().all(|fact| !fact.starts_with("probe."))
+        }
         Some(_) => true,
     }
 }
@@ -70,16 +85,29 @@ fn is_losing(setting: &Setting, word: &str) -> bool {
 
 /// The values of a setting's fact, those that lose data among them.
 fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
-    let text = |words: &[&str]| words.iter().map(|word| Value::Text((*word).to_owned())).collect();
+    let text = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| Value::Text((*word).to_owned()))
+            .collect()
+    };
     match info.kind {
         ValueKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
         ValueKind::Count | ValueKind::Bytes => {
             let losing = setting.loses().filter_map(|word| word.parse().ok());
             losing.chain([1, 7]).map(Value::Whole).collect()
         }
-        ValueKind::List => setting.loses().map(|word| Value::List(vec![word.to_owned()])).collect(),
+        ValueKind::List => setting
+            .loses()
+            .map(|word| Value::List(vec![word.to_owned()]))
+            .collect(),
         ValueKind::Choice(words) => text(words),
-        _ => text(&setting.loses().chain(["something else"]).collect::<Vec<_>>()),
+        _ => text(
+            &setting
+                .loses()
+                .chain(["something else"])
+                .collect::<Vec<_>>(),
+        ),
     }
 }
 
@@ -90,7 +118,8 @@ fn could_lose(spec: &AdviceSpec) -> bool {
         && match change {
             ChangeSpec::Fixed(Change::Keep) => setting.name != RIGHT_WHERE_IT_IS,
             ChangeSpec::Fixed(change) => setting.can_lose(change.values()),
-            // The features that the table makes mkfs omit never include the journal: src/validity/tests.
+            // The features that the table makes mkfs omit never include the journal:
+            // src/validity/tests.
             ChangeSpec::AddFrom(fact) if fact.name.ends_with("_leave_out") => false,
             ChangeSpec::SetFrom(_) | ChangeSpec::AddFrom(_) => true,
             ChangeSpec::RemoveFrom(_) => false,
@@ -99,7 +128,10 @@ fn could_lose(spec: &AdviceSpec) -> bool {
 
 /// The facts that decide a piece of advice, with all their possible readings.
 fn deciding(rule: &Rule, spec: &AdviceSpec) -> Vec<Slot> {
-    let conds: Vec<&Cond> = [Some(&rule.when), spec.when.as_ref()].into_iter().flatten().collect();
+    let conds: Vec<&Cond> = [Some(&rule.when), spec.when.as_ref()]
+        .into_iter()
+        .flatten()
+        .collect();
     let value = match &spec.change {
         ChangeSpec::SetFrom(fact) | ChangeSpec::AddFrom(fact) => Some(*fact),
         ChangeSpec::Fixed(Change::Keep) => spec.setting.current,
@@ -111,16 +143,26 @@ fn deciding(rule: &Rule, spec: &AdviceSpec) -> Vec<Slot> {
         let mut slots = slots(&conds, if quantified { 2 } else { 1 }, read);
         if let Some(info) = value {
             slots.retain(|slot| slot.info.name != info.name);
-            let values =
-                [values_of(spec.setting, info), worlds::values(&conds).remove(info.name).unwrap_or_default()];
+            let values = [
+                values_of(spec.setting, info),
+                worlds::values(&conds).remove(info.name).unwrap_or_default(),
+            ];
             let known = values.iter().flatten().flat_map(read);
             slots.push(Slot::of_subject(info, known.chain([unknown()]).collect()));
         }
         slots
     };
-    let fits = [5, 3, 2].into_iter().map(with).find(|slots| combinations(slots) <= MOST);
+    let fits = [5, 3, 2]
+        .into_iter()
+        .map(with)
+        .find(|slots| combinations(slots) <= MOST);
     let advice = "let one derived fact stand for them, enumerated where it is derived";
-    fits.unwrap_or_else(|| panic!("{}: too many facts decide what can lose data; {advice}", rule.id))
+    fits.unwrap_or_else(|| {
+        panic!(
+            "{}: too many facts decide what can lose data; {advice}",
+            rule.id
+        )
+    })
 }
 
 /// One combination: the readings, and whether the facts are of this machine.
@@ -151,21 +193,34 @@ impl Case<'_> {
         let of = (0..self.slots.len()).filter(|slot| self.slots[*slot].info.name == fact);
         let mut readings = of.map(|slot| self.reading(slot));
         readings.any(|reading| {
-            here(reading, self.live) && reading.value().is_some_and(|value| value.to_string() == wanted)
+            here(reading, self.live)
+                && reading
+                    .value()
+                    .is_some_and(|value| value.to_string() == wanted)
         })
     }
 
     /// Whether the conditions hold for every value of the facts that were not observed here.
     fn holds_whatever_was_not_seen(&self) -> bool {
-        let not_seen: Vec<usize> =
-            (0..self.slots.len()).filter(|slot| !here(self.reading(*slot), self.live)).collect();
-        let open: Vec<Slot> = not_seen.iter().map(|slot| self.slots[*slot].only_known()).collect();
+        let not_seen: Vec<usize> = (0..self.slots.len())
+            .filter(|slot| !here(self.reading(*slot), self.live))
+            .collect();
+        let open: Vec<Slot> = not_seen
+            .iter()
+            .map(|slot| self.slots[*slot].only_known())
+            .collect();
         each(&open, |values| {
             let mut chosen = self.chosen.to_vec();
-            not_seen.iter().zip(values).for_each(|(slot, value)| chosen[*slot] = *value);
+            not_seen
+                .iter()
+                .zip(values)
+                .for_each(|(slot, value)| chosen[*slot] = *value);
             let (subject, facts) = examples::machine(self.rule, &machine(self.slots, &chosen));
             let conds = [Some(&self.rule.when), self.spec.when.as_ref()];
-            conds.into_iter().flatten().all(|cond| holds(cond, &facts, &subject))
+            conds
+                .into_iter()
+                .flatten()
+                .all(|cond| holds(cond, &facts, &subject))
         })
     }
 
@@ -173,7 +228,10 @@ impl Case<'_> {
     fn wrong(&self, level: Level, advice: &Advice) -> Option<String> {
         let setting = advice.setting;
         if advice.change == Change::Keep {
-            let losing = advice.current.value().is_some_and(|value| is_losing(setting, &word(value)));
+            let losing = advice
+                .current
+                .value()
+                .is_some_and(|value| is_losing(setting, &word(value)));
             return losing.then(|| format!("{} is called right", setting.name));
         }
         if !setting.can_lose(advice.change.values()) {
@@ -182,11 +240,25 @@ impl Case<'_> {
         if level != Level::Option || advice.risk != Risk::DataLossIfWrong {
             return Some("it is more than an option, or said to be harmless".to_owned());
         }
-        for value in advice.change.values().iter().filter(|value| is_losing(setting, value)) {
-            let entry = UNLOCKED_BY.iter().find(|(of, what, _)| *of == setting.name && what == value);
-            let Some((_, _, facts)) = entry else { return Some(format!("nothing unlocks {value}")) };
-            if let Some((fact, wanted)) = facts.iter().find(|(fact, wanted)| !self.was_seen(fact, wanted)) {
-                return Some(format!("{value} although {fact} was not seen here to be {wanted}"));
+        for value in advice
+            .change
+            .values()
+            .iter()
+            .filter(|value| is_losing(setting, value))
+        {
+            let entry = UNLOCKED_BY
+                .iter()
+                .find(|(of, what, _)| *of == setting.name && what == value);
+            let Some((_, _, facts)) = entry else {
+                return Some(format!("nothing unlocks {value}"));
+            };
+            if let Some((fact, wanted)) = facts
+                .iter()
+                .find(|(fact, wanted)| !self.was_seen(fact, wanted))
+            {
+                return Some(format!(
+                    "{value} although {fact} was not seen here to be {wanted}"
+                ));
             }
         }
         (!self.holds_whatever_was_not_seen())
@@ -198,8 +270,8 @@ fn holds(cond: &Cond, facts: &FactSet, subject: &Subject) -> bool {
     BoundCondition::new(cond, facts, subject).truth() == Truth::True
 }
 
-/// Visits every combination for each advice of a rule that could lose data. Returns how often it was given, or the
-/// first combination in which it must not have been.
+/// Visits every combination for each advice of a rule that could lose data. Returns how often it
+/// was given, or the first combination in which it must not have been.
 pub fn visit(rule: &Rule) -> Result<usize, String> {
     let mut given = 0;
     for spec in rule.advise.iter().filter(|spec| could_lose(spec)) {
@@ -208,15 +280,33 @@ pub fn visit(rule: &Rule) -> Result<usize, String> {
         each(&slots, |chosen| {
             let (subject, facts) = examples::machine(rule, &machine(&slots, chosen));
             for live in [true, false] {
-                let case = Case { rule, spec, slots: &slots, chosen, live };
-                let finding = evaluate_one(rule, &facts, &subject, Circumstances { live, traced: false });
+                let case = Case {
+                    rule,
+                    spec,
+                    slots: &slots,
+                    chosen,
+                    live,
+                };
+                let finding = evaluate_one(
+                    rule,
+                    &facts,
+                    &subject,
+                    Circumstances {
+                        live,
+                        traced: false,
+                    },
+                );
                 assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
-                for advice in finding.advice.iter().filter(|advice| advice.setting == spec.setting) {
+                for advice in finding
+                    .advice
+                    .iter()
+                    .filter(|advice| advice.setting == spec.setting)
+                {
                     given += 1;
                     let problem = case.wrong(finding.level, advice);
-                    wrong = wrong
-                        .take()
-                        .or(problem.map(|problem| format!("{}: {problem}: {}", rule.id, case.shown())));
+                    wrong =
+                        wrong.take().or(problem
+                            .map(|problem| format!("{}: {problem}: {}", rule.id, case.shown())));
                 }
             }
             wrong.is_none()
@@ -234,9 +324,16 @@ fn what_can_lose_data_is_offered_for_no_combination_but_those_that_unlock_it() {
     let mut offered = 0;
     for rule in set.rules() {
         let given = visit(rule).unwrap_or_else(|wrong| panic!("{wrong}"));
-        offered += if rule.level == Level::Option { given } else { 0 };
+        offered += if rule.level == Level::Option {
+            given
+        } else {
+            0
+        };
     }
-    assert!(offered > 0, "nothing was ever offered, so nothing was shown");
+    assert!(
+        offered > 0,
+        "nothing was ever offered, so nothing was shown"
+    );
 }
 
 #[test]
@@ -251,12 +348,15 @@ fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
             _ => false,
         };
         let specs = set.rules().iter().flat_map(|rule| &rule.advise);
-        assert!(specs.filter(|spec| spec.setting.name == *name).any(offers), "{name} {value}");
+        assert!(
+            specs.filter(|spec| spec.setting.name == *name).any(offers),
+            "{name} {value}"
+        );
     }
 }
 
-/// Critical rules that test whether a fact is known at all, so that an unreadable fact may silence them; and the
-/// justification.
+/// Critical rules that test whether a fact is known at all, so that an unreadable fact may silence
+/// them; and the justification.
 const SILENT_UNREAD: &[(&str, &str, &str)] = &[
     (
         "cache.override-on-disk",
@@ -266,16 +366,27 @@ const SILENT_UNREAD: &[(&str, &str, &str)] = &[
     ("cache.override-on-disk", "nvme.volatile_cache", "the same"),
 ];
 
-/// Every other test of an unknown fact is unknown, and a property states the consequence: unknown settles nothing.
+/// Every other test of an unknown fact is unknown, and a property states the consequence: unknown
+/// settles nothing.
 #[test]
 fn what_cannot_be_read_silences_no_critical_rule() {
     let (set, _) = RuleSet::parse(&builtin::files());
-    let critical = set.rules().iter().filter(|rule| rule.level == Level::Critical);
+    let critical = set
+        .rules()
+        .iter()
+        .filter(|rule| rule.level == Level::Critical);
     let found: Vec<(&str, &str)> = critical
-        .flat_map(|rule| asked(&[&rule.when]).into_iter().map(|(test, _)| (rule.id.as_str(), test)))
+        .flat_map(|rule| {
+            asked(&[&rule.when])
+                .into_iter()
+                .map(|(test, _)| (rule.id.as_str(), test))
+        })
         .filter(|(_, test)| matches!(test.op, Op::Known(_)))
         .map(|(rule, test)| (rule, test.fact.name))
         .collect();
-    let listed: Vec<(&str, &str)> = SILENT_UNREAD.iter().map(|(rule, fact, _)| (*rule, *fact)).collect();
+    let listed: Vec<(&str, &str)> = SILENT_UNREAD
+        .iter()
+        .map(|(rule, fact, _)| (*rule, *fact))
+        .collect();
     assert_eq!(found, listed);
 }

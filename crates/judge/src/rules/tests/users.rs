@@ -7,11 +7,15 @@ use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Source, Subject};
 use crate::rules::diagnostic::{FileDiags, Weight};
 use crate::rules::{
-    Circumstances, Level, Override, Risk, Rule, RuleExamples, RuleFile, RuleSet, builtin, evaluate_one,
+    Circumstances, Level, Override, Risk, Rule, RuleExamples, RuleFile, RuleSet, builtin,
+    evaluate_one,
 };
 
 fn file(name: &str, text: String) -> RuleFile {
-    RuleFile { name: name.to_owned(), text }
+    RuleFile {
+        name: name.to_owned(),
+        text,
+    }
 }
 
 /// One file of a user's, alone.
@@ -71,9 +75,19 @@ when       = {{ all = [
 /// All parts of a rule except its place.
 fn whole(rule: &Rule) -> String {
     let rule = rule.clone();
-    let examples: Vec<_> =
-        rule.examples.into_iter().map(|one| crate::rules::model::Example { line: 0, ..one }).collect();
-    format!("{:?}", Rule { line: 0, examples, ..rule })
+    let examples: Vec<_> = rule
+        .examples
+        .into_iter()
+        .map(|one| crate::rules::model::Example { line: 0, ..one })
+        .collect();
+    format!(
+        "{:?}",
+        Rule {
+            line: 0,
+            examples,
+            ..rule
+        }
+    )
 }
 
 /// A rule that is damaged in one place, or intact.
@@ -86,8 +100,10 @@ fn damaged() -> impl Strategy<Value = String> {
             .prop_map(str::to_owned),
     ];
     (inside, 0..40usize, with).prop_map(move |(at, length, with)| {
-        let (start, end) =
-            (text.floor_char_boundary(at), text.floor_char_boundary((at + length).min(text.len() - 1)));
+        let (start, end) = (
+            text.floor_char_boundary(at),
+            text.floor_char_boundary((at + length).min(text.len() - 1)),
+        );
         let mut text = text.clone();
         text.replace_range(start..end, &with);
         text
@@ -115,7 +131,8 @@ proptest! {
         prop_assert_eq!(set.overrides().len(), usize::from(!ids.is_empty()));
     }
 
-    /// A file that cannot be read as a whole was perhaps another rule: with one condition less it would apply wrongly.
+    /// A file that cannot be read as a whole was perhaps another rule: with one condition less it
+    /// would apply wrongly.
     #[test]
     fn a_rule_with_broken_syntax_is_never_used(at in 0..2000usize, with in proptest::sample::select(vec!["\"", "[", "{", "'", "\u{0}"])) {
         let mut text = good("bad.rule");
@@ -129,31 +146,54 @@ proptest! {
     }
 }
 
-/// Every level for every built-in rule: its advice stays the same, and options stay options, so that nothing that can
-/// lose data enters a plan.
+/// Every level for every built-in rule: its advice stays the same, and options stay options, so
+/// that nothing that can lose data enters a plan.
 #[test]
 fn no_level_changes_what_is_advised() {
     let builtin = RuleSet::builtin();
     for level in Level::ALL {
         let say = |rule: &Rule| {
-            format!("[[override]]\nrule = \"{}\"\nlevel = \"{}\"\nbecause = \"b\"\n", rule.id, level.word())
+            format!(
+                "[[override]]\nrule = \"{}\"\nlevel = \"{}\"\nbecause = \"b\"\n",
+                rule.id,
+                level.word()
+            )
         };
         let text: String = builtin.rules().iter().map(say).collect();
-        let (set, found) = RuleSet::with_user_files(&[file("user.toml", text)], RuleExamples::Read, TODAY);
+        let (set, found) =
+            RuleSet::with_user_files(&[file("user.toml", text)], RuleExamples::Read, TODAY);
         assert_eq!(
             found.iter().map(|file| file.diags.len()).sum::<usize>() + set.overrides().len(),
             builtin.rules().len()
         );
         for (rule, was) in set.rules().iter().zip(builtin.rules()) {
-            assert_eq!(whole(&Rule { level: was.level, ..rule.clone() }), whole(was));
+            assert_eq!(
+                whole(&Rule {
+                    level: was.level,
+                    ..rule.clone()
+                }),
+                whole(was)
+            );
             let fixed = |level| matches!(level, Level::Option | Level::Keep);
-            assert!(rule.level == was.level || !fixed(rule.level) && !fixed(was.level), "{}", rule.id);
-            let can_lose = rule.advise.iter().any(|advice| advice.risk == Risk::DataLossIfWrong);
+            assert!(
+                rule.level == was.level || !fixed(rule.level) && !fixed(was.level),
+                "{}",
+                rule.id
+            );
+            let can_lose = rule
+                .advise
+                .iter()
+                .any(|advice| advice.risk == Risk::DataLossIfWrong);
             assert!(!can_lose || rule.level == Level::Option, "{}", rule.id);
         }
         for given in set.overrides() {
-            let Override { was, level: now, .. } = given;
-            assert_eq!((builtin.find(&given.rule).map(|rule| rule.level), *now), (Some(*was), level));
+            let Override {
+                was, level: now, ..
+            } = given;
+            assert_eq!(
+                (builtin.find(&given.rule).map(|rule| rule.level), *now),
+                (Some(*was), level)
+            );
         }
     }
 }
@@ -162,12 +202,19 @@ fn no_level_changes_what_is_advised() {
 #[test]
 fn a_users_rule_never_advises_what_can_lose_data() {
     let (set, found) = RuleSet::read((&[], RuleExamples::Read), &builtin::files(), TODAY);
-    let risky = |rule: &&Rule| rule.advise.iter().any(|advice| advice.risk == Risk::DataLossIfWrong);
+    let risky = |rule: &&Rule| {
+        rule.advise
+            .iter()
+            .any(|advice| advice.risk == Risk::DataLossIfWrong)
+    };
     let ours = RuleSet::builtin();
     let ours: Vec<&Rule> = ours.rules().iter().filter(risky).collect();
     assert!(!ours.is_empty() && ours.iter().all(|rule| set.find(&rule.id).is_none()));
     assert_eq!(set.rules().iter().filter(risky).count(), 0);
-    assert!(found.iter().all(|file| file.mistakes().all(|diag| diag.message.contains("can lose data"))));
+    assert!(found.iter().all(|file| {
+        file.mistakes()
+            .all(|diag| diag.message.contains("can lose data"))
+    }));
 
     // Nor through a fact, whose value is known only when the rule is evaluated.
     let text = good("user.from-fact").replace(
@@ -178,17 +225,41 @@ fn a_users_rule_never_advises_what_can_lose_data() {
     assert!(found.is_empty(), "{}", found[0].render(false));
     let at = Subject::mount("/srv");
     let mut facts = FactSet::default();
-    facts.know(&at, &mount::FSTYPE, "ext4".to_owned(), Source::file("/proc/self/mountinfo"));
-    facts.know(&at, &mount::BARRIER, mount::Barrier::Off, Source::file("/proc/self/mountinfo"));
+    facts.know(
+        &at,
+        &mount::FSTYPE,
+        "ext4".to_owned(),
+        Source::file("/proc/self/mountinfo"),
+    );
+    facts.know(
+        &at,
+        &mount::BARRIER,
+        mount::Barrier::Off,
+        Source::file("/proc/self/mountinfo"),
+    );
     facts.know(
         &at,
         &mount::SUPER_OPTIONS,
         vec!["nobarrier".to_owned()],
         Source::file("/proc/self/mountinfo"),
     );
-    let as_option = Rule { level: Level::Option, ..set.rules()[0].clone() };
-    let finding = evaluate_one(&as_option, &facts, &at, Circumstances { live: true, traced: false });
-    assert!(finding.advice.is_empty() && finding.held_back[0].because.contains("user.toml"), "{finding:?}");
+    let as_option = Rule {
+        level: Level::Option,
+        ..set.rules()[0].clone()
+    };
+    let finding = evaluate_one(
+        &as_option,
+        &facts,
+        &at,
+        Circumstances {
+            live: true,
+            traced: false,
+        },
+    );
+    assert!(
+        finding.advice.is_empty() && finding.held_back[0].because.contains("user.toml"),
+        "{finding:?}"
+    );
 }
 
 #[test]
@@ -196,8 +267,11 @@ fn what_has_no_effect_is_a_remark_and_takes_nothing_away() {
     let text = good("a.b")
         + "[[off]]\nrule = \"a.bb\"\nbecause = \"b\"\n[[override]]\nrule = \"a.b\"\nlevel = \"warning\"\nbecause = \"b\"\n";
     let (set, found) = of_user(text);
-    let said: Vec<(Weight, Option<&str>)> =
-        found[0].diags.iter().map(|diag| (diag.weight, diag.help.as_deref())).collect();
+    let said: Vec<(Weight, Option<&str>)> = found[0]
+        .diags
+        .iter()
+        .map(|diag| (diag.weight, diag.help.as_deref()))
+        .collect();
     assert_eq!(
         said,
         [
@@ -220,10 +294,16 @@ fn one_rule_has_one_level() {
     };
     let (set, found) = RuleSet::read(
         (&[], RuleExamples::Read),
-        &[file("1.toml", good("a.b") + &say("critical")), file("2.toml", say("advice"))],
+        &[
+            file("1.toml", good("a.b") + &say("critical")),
+            file("2.toml", say("advice")),
+        ],
         TODAY,
     );
-    assert_eq!(set.find("a.b").map(|rule| rule.level), Some(Level::Critical));
+    assert_eq!(
+        set.find("a.b").map(|rule| rule.level),
+        Some(Level::Critical)
+    );
     assert_eq!(found[0].mistakes().count(), 1);
     assert_eq!(
         (found[0].file.as_str(), found[0].diags[0].message.as_str()),
@@ -244,7 +324,11 @@ fn a_word_that_is_no_option_is_a_mistake() {
             &format!("  setting = \"{setting}\"\n  {change}"),
         );
         assert!(text.contains(change));
-        of_user(text).1.iter().flat_map(crate::rules::diagnostic::FileDiags::mistakes).count()
+        of_user(text)
+            .1
+            .iter()
+            .flat_map(crate::rules::diagnostic::FileDiags::mistakes)
+            .count()
     };
     for (setting, change) in [
         ("mount.options", "add = [\"noatime\"]"),
@@ -276,31 +360,51 @@ fn a_word_that_is_no_option_is_a_mistake() {
     }
 }
 
-/// A statement holds on its last day and no longer; then the rule is as it was written, and the run says so.
+/// A statement holds on its last day and no longer; then the rule is as it was written, and the run
+/// says so.
 #[test]
 fn a_statement_ends_with_its_last_day() {
     let off = |until: &str| format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n");
     let level = |until: &str| {
-        format!("[[override]]\nrule = \"a.b\"\nlevel = \"advice\"\nbecause = \"b\"\nuntil = {until}\n")
+        format!(
+            "[[override]]\nrule = \"a.b\"\nlevel = \"advice\"\nbecause = \"b\"\nuntil = {until}\n"
+        )
     };
     let written = of_user(good("a.b")).0.rules()[0].level;
     assert_ne!(written, Level::Advice);
-    for (until, holds) in
-        [("2026-11-22", false), ("\"2026-11-22\"", false), ("2026-11-23", true), ("\"2027-01-01\"", true)]
-    {
+    for (until, holds) in [
+        ("2026-11-22", false),
+        ("\"2026-11-22\"", false),
+        ("2026-11-23", true),
+        ("\"2027-01-01\"", true),
+    ] {
         let (set, found) = of_user(good("a.b") + &off(until));
         assert!(found.is_empty(), "{}", found[0].render(false));
-        assert_eq!((set.find("a.b").is_none(), set.off().len()), (holds, usize::from(holds)), "{until}");
+        assert_eq!(
+            (set.find("a.b").is_none(), set.off().len()),
+            (holds, usize::from(holds)),
+            "{until}"
+        );
         assert_eq!(set.expired().len(), usize::from(!holds), "{until}");
         let (set, found) = of_user(good("a.b") + &level(until));
         assert!(found.is_empty(), "{}", found[0].render(false));
         let level = if holds { Level::Advice } else { written };
         assert_eq!(set.rules()[0].level, level, "{until}");
         let day = until.trim_matches('"');
-        let said: Vec<String> = set.overrides().iter().map(|given| given.note(false).to_string()).collect();
-        let ended: Vec<String> = set.expired().iter().map(|ended| ended.note().to_string()).collect();
+        let said: Vec<String> = set
+            .overrides()
+            .iter()
+            .map(|given| given.note(false).to_string())
+            .collect();
+        let ended: Vec<String> = set
+            .expired()
+            .iter()
+            .map(|ended| ended.note().to_string())
+            .collect();
         assert!(
-            said.iter().chain(&ended).any(|note| note.contains(&format!("until {day}"))),
+            said.iter()
+                .chain(&ended)
+                .any(|note| note.contains(&format!("until {day}"))),
             "{said:?} {ended:?}"
         );
         assert_eq!(ended.len(), usize::from(!holds));
@@ -310,10 +414,23 @@ fn a_statement_ends_with_its_last_day() {
 /// What is no day would be a statement without an end.
 #[test]
 fn a_last_day_is_a_day() {
-    for until in ["\"soon\"", "2026", "\"2026-13-01\"", "2026-11-23T10:00:00Z", "\"\"", "[]", "10:00:00"] {
-        let (set, found) =
-            of_user(good("a.b") + &format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n"));
-        assert_eq!((found[0].mistakes().count(), set.off().len()), (1, 0), "{until}");
+    for until in [
+        "\"soon\"",
+        "2026",
+        "\"2026-13-01\"",
+        "2026-11-23T10:00:00Z",
+        "\"\"",
+        "[]",
+        "10:00:00",
+    ] {
+        let (set, found) = of_user(
+            good("a.b") + &format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n"),
+        );
+        assert_eq!(
+            (found[0].mistakes().count(), set.off().len()),
+            (1, 0),
+            "{until}"
+        );
         assert!(set.find("a.b").is_some(), "{until}");
     }
 }

@@ -1,5 +1,5 @@
-//! The texts of the built-in rules, as far as `rules/STYLE.md` can be tested: lengths, numbers with units, and
-//! placeholders with something to print.
+//! The texts of the built-in rules, as far as `rules/STYLE.md` can be tested: lengths, numbers with
+//! units, and placeholders with something to print.
 
 use super::super::examples;
 use super::super::model::{Example, Expect, Rule};
@@ -12,8 +12,10 @@ const TITLE: usize = 70;
 const SENTENCE: usize = 25;
 
 /// Units that stand after a number and a space.
-const UNITS: [&str; 17] =
-    ["%", "B", "kB", "MB", "GB", "TB", "KB", "KiB", "MiB", "GiB", "TiB", "ns", "us", "µs", "ms", "s", "rpm"];
+const UNITS: [&str; 17] = [
+    "%", "B", "kB", "MB", "GB", "TB", "KB", "KiB", "MiB", "GiB", "TiB", "ns", "us", "µs", "ms",
+    "s", "rpm",
+];
 /// Units in words, which stand nowhere after a number, with the symbol for each.
 const WORDY_UNITS: [(&str, &str); 10] = [
     ("per", "%"),
@@ -28,8 +30,11 @@ const WORDY_UNITS: [(&str, &str); 10] = [
     ("gigabytes", "GB or GiB"),
 ];
 /// Words that have a better one.
-const WORDS: [(&str, &str); 3] =
-    [("platters", "hard disks"), ("spinning", "hard disks"), ("beneath", "under or below")];
+const WORDS: [(&str, &str); 3] = [
+    ("platters", "hard disks"),
+    ("spinning", "hard disks"),
+    ("beneath", "under or below"),
+];
 
 /// A typical name of what identifies a subject, which is always known.
 fn name(fact: &KeyInfo) -> Option<&'static str> {
@@ -61,17 +66,26 @@ fn rendered(
     rule: &Rule,
     example: &Example,
 ) -> String {
-    let text = text.replace("{subject}", subject(rule.scope)).replace("{which}", "nvme0n1");
+    let text = text
+        .replace("{subject}", subject(rule.scope))
+        .replace("{which}", "nvme0n1");
     facts.fold(text, |text, fact| {
         let given = example.facts.iter().find(|(key, _)| key.id == fact.id);
-        let value = given.and_then(|(_, reading)| reading.value()).map(|value| fact.show(value));
-        let shown = name(fact).map(str::to_owned).or(value).unwrap_or_else(|| "unknown".to_owned());
+        let value = given
+            .and_then(|(_, reading)| reading.value())
+            .map(|value| fact.show(value));
+        let shown = name(fact)
+            .map(str::to_owned)
+            .or(value)
+            .unwrap_or_else(|| "unknown".to_owned());
         text.replace(&format!("{{{}}}", fact.name), &shown)
     })
 }
 
 fn applying(rule: &Rule) -> impl Iterator<Item = &Example> {
-    rule.examples.iter().filter(|example| example.expect == Expect::Applies)
+    rule.examples
+        .iter()
+        .filter(|example| example.expect == Expect::Applies)
 }
 
 /// The texts of a rule with the name of each, `{fact}` as written.
@@ -82,46 +96,75 @@ fn texts(rule: &Rule) -> Vec<(&'static str, String)> {
         ("because", rule.because.source()),
     ];
     all.extend(rule.remedy.iter().map(|text| ("remedy", text.source())));
-    all.extend(rule.no_remedy.iter().map(|text| ("no_remedy", text.source())));
-    all.extend(rule.advise.iter().filter_map(|advice| Some(("price", advice.price.as_ref()?.source()))));
+    all.extend(
+        rule.no_remedy
+            .iter()
+            .map(|text| ("no_remedy", text.source())),
+    );
+    all.extend(
+        rule.advise
+            .iter()
+            .filter_map(|advice| Some(("price", advice.price.as_ref()?.source()))),
+    );
     for study in &rule.evidence {
         all.push(("says", study.says.clone()));
         all.push(("caveat", study.caveat.clone()));
-        all.extend(study.contradicted_by.iter().map(|text| ("contradicted_by", text.clone())));
+        all.extend(
+            study
+                .contradicted_by
+                .iter()
+                .map(|text| ("contradicted_by", text.clone())),
+        );
     }
     all
 }
 
 /// The sentences of a text: a word that ends with a mark ends one.
 fn sentences(text: &str) -> Vec<Vec<&str>> {
-    let ends = |word: &&str| word.trim_end_matches(['"', '\'', ')', '”']).ends_with(['.', '?', '!']);
+    let ends = |word: &&str| {
+        word.trim_end_matches(['"', '\'', ')', '”'])
+            .ends_with(['.', '?', '!'])
+    };
     let words: Vec<&str> = text.split_whitespace().collect();
     words.split_inclusive(ends).map(<[&str]>::to_vec).collect()
 }
 
-/// What is wrong with the numbers and words of a text; commands between backticks are as their programs want them.
+/// What is wrong with the numbers and words of a text; commands between backticks are as their
+/// programs want them.
 fn slips(text: &str) -> Vec<String> {
     let mut slips = Vec::new();
     let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join("CODE");
-    let words: Vec<&str> =
-        prose.split_whitespace().map(|word| word.trim_matches([',', '.', ';', ':', '(', ')', '?'])).collect();
+    let words: Vec<&str> = prose
+        .split_whitespace()
+        .map(|word| word.trim_matches([',', '.', ';', ':', '(', ')', '?']))
+        .collect();
     for (at, word) in words.iter().enumerate() {
         let digits = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ',');
         let glued = digits.len() < word.len() && UNITS.contains(&digits);
         if glued {
-            slips.push(format!("write {} {digits} for {word}", word.trim_end_matches(digits)));
+            slips.push(format!(
+                "write {} {digits} for {word}",
+                word.trim_end_matches(digits)
+            ));
         }
-        let before = at.checked_sub(1).and_then(|at| words.get(at)).copied().unwrap_or_default();
-        let unit = WORDY_UNITS
-            .iter()
-            .find(|(unit, _)| unit == word && (*unit != "per" || words.get(at + 1) == Some(&"cent")));
+        let before = at
+            .checked_sub(1)
+            .and_then(|at| words.get(at))
+            .copied()
+            .unwrap_or_default();
+        let unit = WORDY_UNITS.iter().find(|(unit, _)| {
+            unit == word && (*unit != "per" || words.get(at + 1) == Some(&"cent"))
+        });
         if let Some((_, symbol)) =
             unit.filter(|_| !before.is_empty() && before.bytes().all(|c| c.is_ascii_digit()))
         {
             slips.push(format!("write {before} {symbol} for {before} {word}"));
         }
         slips.extend(
-            WORDS.iter().filter(|(bad, _)| bad == word).map(|(bad, good)| format!("write {good} for {bad}")),
+            WORDS
+                .iter()
+                .filter(|(bad, _)| bad == word)
+                .map(|(bad, good)| format!("write {good} for {bad}")),
         );
     }
     slips
@@ -133,11 +176,20 @@ fn titles_and_questions_are_short() {
     for rule in RuleSet::builtin().rules() {
         let source = rule.title.source();
         if source.ends_with('.') {
-            long.push(format!("{}: the title ends with a full stop: “{source}”", rule.id));
+            long.push(format!(
+                "{}: the title ends with a full stop: “{source}”",
+                rule.id
+            ));
         }
-        let titles = applying(rule).map(|example| rendered(&source, rule.title.facts(), rule, example));
-        let longest = titles.max_by_key(|title| title.chars().count()).unwrap_or(source);
-        let question = rule.question.source().replace("{subject}", subject(rule.scope));
+        let titles =
+            applying(rule).map(|example| rendered(&source, rule.title.facts(), rule, example));
+        let longest = titles
+            .max_by_key(|title| title.chars().count())
+            .unwrap_or(source);
+        let question = rule
+            .question
+            .source()
+            .replace("{subject}", subject(rule.scope));
         for (what, text) in [("title", longest), ("question", question)] {
             let count = text.chars().count();
             if count > TITLE {
@@ -157,7 +209,10 @@ fn sentences_are_short() {
     for rule in RuleSet::builtin().rules() {
         for (what, text) in texts(rule) {
             for sentence in sentences(&text) {
-                let words = sentence.iter().filter(|word| word.contains(char::is_alphanumeric)).count();
+                let words = sentence
+                    .iter()
+                    .filter(|word| word.contains(char::is_alphanumeric))
+                    .count();
                 if words > SENTENCE {
                     long.push(format!(
                         "{}, {what}: {words} words, at most {SENTENCE}: “{}”",
@@ -177,7 +232,9 @@ fn numbers_have_units_and_things_their_names() {
     for rule in RuleSet::builtin().rules() {
         for (what, text) in texts(rule) {
             wrong.extend(
-                slips(&text).into_iter().map(|slip| format!("{}, {what}: {slip}: “{text}”", rule.id)),
+                slips(&text)
+                    .into_iter()
+                    .map(|slip| format!("{}, {what}: {slip}: “{text}”", rule.id)),
             );
         }
     }
@@ -187,12 +244,18 @@ fn numbers_have_units_and_things_their_names() {
 #[test]
 fn slips_are_found() {
     let found = |text: &str| slips(text).len();
-    assert_eq!(found("Up to 10 % of 128 MiB within 90 s, as `dd bs=1MiB` does it since 4.13."), 0);
-    assert_eq!(found("Up to 10% of 128MiB within 90 seconds, 5 per cent on platters."), 5);
+    assert_eq!(
+        found("Up to 10 % of 128 MiB within 90 s, as `dd bs=1MiB` does it since 4.13."),
+        0
+    );
+    assert_eq!(
+        found("Up to 10% of 128MiB within 90 seconds, 5 per cent on platters."),
+        5
+    );
 }
 
-/// A title or reason whose fact is unknown prints `unknown`. So a rule applies only where the facts that it prints are
-/// known: without one of them none of its examples is of a rule that applies.
+/// A title or reason whose fact is unknown prints `unknown`. So a rule applies only where the facts
+/// that it prints are known: without one of them none of its examples is of a rule that applies.
 #[test]
 fn what_a_rule_prints_is_known_where_it_applies() {
     let mut unread = Vec::new();
@@ -216,7 +279,10 @@ fn what_a_rule_prints_is_known_where_it_applies() {
                     }
                 }
                 if examples::finding(rule, &without).outcome == Outcome::Applies {
-                    unread.push(format!("{}: applies with {} unknown, which it prints", rule.id, fact.name));
+                    unread.push(format!(
+                        "{}: applies with {} unknown, which it prints",
+                        rule.id, fact.name
+                    ));
                 }
             }
         }

@@ -1,8 +1,8 @@
-//! Every machine that some conditions distinguish, as examples: each of their facts with each value that their tests
-//! distinguish, and unknown, in every combination.
+//! Every machine that some conditions distinguish, as examples: each of their facts with each value
+//! that their tests distinguish, and unknown, in every combination.
 //!
-//! A quantifier has as many elements as requested, each with facts of its own. If there are too many combinations, the
-//! machines are those of a rule's own examples with every two facts changed.
+//! A quantifier has as many elements as requested, each with facts of its own. If there are too
+//! many combinations, the machines are those of a rule's own examples with every two facts changed.
 
 use std::collections::BTreeMap;
 
@@ -26,25 +26,47 @@ pub struct Slot {
 impl Slot {
     /// A fact of the subject or of what it is linked to.
     pub fn of_subject(info: &'static KeyInfo, readings: Vec<Reading<Value>>) -> Self {
-        Self { info, place: None, readings }
+        Self {
+            info,
+            place: None,
+            readings,
+        }
     }
 
     /// The same without the unknown readings, which are last.
     pub fn only_known(&self) -> Self {
-        let known = self.readings.iter().filter(|reading| reading.is_known()).cloned();
-        Self { readings: known.collect(), ..*self }
+        let known = self
+            .readings
+            .iter()
+            .filter(|reading| reading.is_known())
+            .cloned();
+        Self {
+            readings: known.collect(),
+            ..*self
+        }
     }
 }
 
 /// The facts that conditions look up, each with its place.
 pub fn asked<'c>(conds: &[&'c Cond]) -> Vec<(&'c Test, Option<Relation>)> {
-    fn walk<'c>(cond: &'c Cond, within: Option<Relation>, found: &mut Vec<(&'c Test, Option<Relation>)>) {
+    fn walk<'c>(
+        cond: &'c Cond,
+        within: Option<Relation>,
+        found: &mut Vec<(&'c Test, Option<Relation>)>,
+    ) {
         match cond {
-            Cond::All(kids) | Cond::Any(kids) => kids.iter().for_each(|kid| walk(kid, within, found)),
+            Cond::All(kids) | Cond::Any(kids) => {
+                kids.iter().for_each(|kid| walk(kid, within, found));
+            }
             Cond::Not(kid) => walk(kid, within, found),
-            Cond::Every(relation, kid) | Cond::Some(relation, kid) => walk(kid, Some(*relation), found),
+            Cond::Every(relation, kid) | Cond::Some(relation, kid) => {
+                walk(kid, Some(*relation), found);
+            }
             Cond::Fact(test) => {
-                found.push((test, within.filter(|relation| relation.scope() == test.fact.scope)));
+                found.push((
+                    test,
+                    within.filter(|relation| relation.scope() == test.fact.scope),
+                ));
             }
         }
     }
@@ -61,25 +83,45 @@ pub fn values(conds: &[&Cond]) -> BTreeMap<&'static str, Vec<Value>> {
     for (test, _) in asked(conds) {
         tests.entry(test.fact.name).or_default().push(test);
     }
-    tests.into_iter().map(|(fact, tests)| (fact, domain::values(&tests))).collect()
+    tests
+        .into_iter()
+        .map(|(fact, tests)| (fact, domain::values(&tests)))
+        .collect()
 }
 
-/// Each fact of the conditions, with so many elements per quantifier, and the readings that `read` makes of each of its
-/// values.
-pub fn slots(conds: &[&Cond], elements: usize, read: impl Fn(&Value) -> Vec<Reading<Value>>) -> Vec<Slot> {
+/// Each fact of the conditions, with so many elements per quantifier, and the readings that `read`
+/// makes of each of its values.
+pub fn slots(
+    conds: &[&Cond],
+    elements: usize,
+    read: impl Fn(&Value) -> Vec<Reading<Value>>,
+) -> Vec<Slot> {
     let values = values(conds);
     let mut slots: Vec<Slot> = Vec::new();
     for (test, within) in asked(conds) {
         let places: Vec<Place> = match within {
-            Some(relation) => (0..elements).map(|element| Some((relation, element))).collect(),
+            Some(relation) => (0..elements)
+                .map(|element| Some((relation, element)))
+                .collect(),
             None => vec![None],
         };
         for place in places {
-            if slots.iter().any(|slot| slot.info.name == test.fact.name && slot.place == place) {
+            if slots
+                .iter()
+                .any(|slot| slot.info.name == test.fact.name && slot.place == place)
+            {
                 continue;
             }
-            let known = values.get(test.fact.name).into_iter().flatten().flat_map(&read);
-            slots.push(Slot { info: test.fact, place, readings: known.chain([unknown()]).collect() });
+            let known = values
+                .get(test.fact.name)
+                .into_iter()
+                .flatten()
+                .flat_map(&read);
+            slots.push(Slot {
+                info: test.fact,
+                place,
+                readings: known.chain([unknown()]).collect(),
+            });
         }
     }
     slots
@@ -95,7 +137,9 @@ pub fn unknown() -> Reading<Value> {
 
 /// The number of combinations; [`usize::MAX`] for more than can be counted.
 pub fn combinations(slots: &[Slot]) -> usize {
-    slots.iter().fold(1, |product, slot| product.saturating_mul(slot.readings.len()))
+    slots.iter().fold(1, |product, slot| {
+        product.saturating_mul(slot.readings.len())
+    })
 }
 
 /// Visits every combination, as an index of readings per slot, until one is rejected.
@@ -105,7 +149,8 @@ pub fn each(slots: &[Slot], mut visit: impl FnMut(&[usize]) -> bool) -> bool {
         if !visit(&chosen) {
             return false;
         }
-        let Some(place) = (0..slots.len()).find(|&i| chosen[i] + 1 < slots[i].readings.len()) else {
+        let Some(place) = (0..slots.len()).find(|&i| chosen[i] + 1 < slots[i].readings.len())
+        else {
             return true;
         };
         chosen[place] += 1;
@@ -144,8 +189,9 @@ fn of(stack: &mut ExampleStack, relation: Relation) -> &mut Vec<Vec<Given>> {
     }
 }
 
-/// Visits the machines that these conditions distinguish, with one and with two elements per quantifier. If there are
-/// too many, visits the examples with every two facts read otherwise. Ends when one is rejected.
+/// Visits the machines that these conditions distinguish, with one and with two elements per
+/// quantifier. If there are too many, visits the examples with every two facts read otherwise. Ends
+/// when one is rejected.
 pub fn visit(conds: &[&Cond], rule: &Rule, mut visit: impl FnMut(&Example) -> bool) -> bool {
     let quantified = asked(conds).iter().any(|(_, within)| within.is_some());
     for elements in 1..=(if quantified { 2 } else { 1 }) {
@@ -153,7 +199,9 @@ pub fn visit(conds: &[&Cond], rule: &Rule, mut visit: impl FnMut(&Example) -> bo
         let fine = if combinations(&slots) <= MOST {
             each(&slots, |chosen| visit(&machine(&slots, chosen)))
         } else {
-            rule.examples.iter().all(|example| around(example, conds, &mut visit))
+            rule.examples
+                .iter()
+                .all(|example| around(example, conds, &mut visit))
         };
         if !fine {
             return false;
@@ -166,7 +214,13 @@ pub fn visit(conds: &[&Cond], rule: &Rule, mut visit: impl FnMut(&Example) -> bo
 fn around(example: &Example, conds: &[&Cond], visit: &mut impl FnMut(&Example) -> bool) -> bool {
     let values = values(conds);
     let readings = |(info, _): &Given| -> Vec<Reading<Value>> {
-        values.get(info.name).into_iter().flatten().flat_map(seen).chain([unknown()]).collect()
+        values
+            .get(info.name)
+            .into_iter()
+            .flatten()
+            .flat_map(seen)
+            .chain([unknown()])
+            .collect()
     };
     let given = givens(&mut example.clone()).len();
     for first in 0..given {

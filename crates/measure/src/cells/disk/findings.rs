@@ -1,5 +1,6 @@
-//! What is found of a device when it is looked at for a trial, beside the facts: in sysfs, in the tables of this machine,
-//! and among its processes. What could not be read is unknown, and [`super::free`] takes that for a no.
+//! What is found of a device when it is looked at for a trial, beside the facts: in sysfs, in the
+//! tables of this machine, and among its processes. What could not be read is unknown, and
+//! [`super::free`] takes that for a no.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -68,12 +69,29 @@ pub struct DevicePlace {
 impl DevicePlace {
     /// That of a number; the error is a sentence.
     pub fn of(number: u64) -> Result<Self, String> {
-        let link = format!("/sys/dev/block/{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+        let link = format!(
+            "/sys/dev/block/{}:{}",
+            rustix::fs::major(number),
+            rustix::fs::minor(number)
+        );
         let home = fs::canonicalize(&link).map_err(|e| format!("cannot find it in sysfs: {e}"))?;
         let is_part = is_partition(&home)?;
-        let disk = if is_part { home.parent().unwrap_or(&home).to_owned() } else { home.clone() };
-        let name = home.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Self { number, name, home, disk })
+        let disk = if is_part {
+            home.parent().unwrap_or(&home).to_owned()
+        } else {
+            home.clone()
+        };
+        let name = home
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Ok(Self {
+            number,
+            name,
+            home,
+            disk,
+        })
     }
 
     /// Whether it is a partition.
@@ -83,7 +101,11 @@ impl DevicePlace {
 
     /// The kernel name of the disk that it is or is a part of.
     pub fn disk_name(&self) -> String {
-        self.disk.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        self.disk
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
     }
 
     /// Its node, as the kernel names it.
@@ -93,12 +115,19 @@ impl DevicePlace {
 
     /// What the kernel counts up with every new disk; empty before Linux 5.15.
     pub fn sequence(&self) -> String {
-        fs::read_to_string(self.disk.join("diskseq")).unwrap_or_default().trim().to_owned()
+        fs::read_to_string(self.disk.join("diskseq"))
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
     }
 
     /// Where it begins on its disk and how large it is, in bytes.
     pub fn extent(&self) -> LookedAt<(u64, u64)> {
-        let start = if self.is_part() { number(&self.home.join("start"))? } else { 0 };
+        let start = if self.is_part() {
+            number(&self.home.join("start"))?
+        } else {
+            0
+        };
         Ok((start * SECTOR, number(&self.home.join("size"))? * SECTOR))
     }
 
@@ -131,12 +160,15 @@ impl DevicePlace {
         })
     }
 
-    /// Who came to use it, or what it was divided into; `None` where nobody did. The words follow its name, and an error is
-    /// for a no like any other.
+    /// Who came to use it, or what it was divided into; `None` where nobody did. The words follow
+    /// its name, and an error is for a no like any other.
     pub fn company(&self) -> LookedAt<Option<String>> {
         let openers = users::openers(&self.numbers()?)?;
-        let lists =
-            [("has partitions", self.parts()?), ("is in use by", self.holders()?), ("is open in", openers)];
+        let lists = [
+            ("has partitions", self.parts()?),
+            ("is in use by", self.holders()?),
+            ("is open in", openers),
+        ];
         let found = lists.into_iter().find(|(_, all)| !all.is_empty());
         Ok(found.map(|(does, all)| format!("{does}: {}", all.join(", "))))
     }
@@ -146,8 +178,13 @@ impl DevicePlace {
         let mut all = vec![self.number];
         if self.is_part() {
             let text = text(&self.disk.join("dev"))?;
-            let (major, minor) = text.split_once(':').ok_or("sysfs shows no number of the disk")?;
-            let of = |word: &str| word.parse::<u32>().map_err(|e| format!("a device number: {e}"));
+            let (major, minor) = text
+                .split_once(':')
+                .ok_or("sysfs shows no number of the disk")?;
+            let of = |word: &str| {
+                word.parse::<u32>()
+                    .map_err(|e| format!("a device number: {e}"))
+            };
             all.push(rustix::fs::makedev(of(major)?, of(minor)?));
         }
         Ok(all)
@@ -165,13 +202,18 @@ impl DevicePlace {
     fn parts(&self) -> LookedAt<Vec<String>> {
         let (start, size) = self.extent()?;
         let mut found = Vec::new();
-        for name in names(&self.disk)?.into_iter().filter(|name| *name != self.name) {
+        for name in names(&self.disk)?
+            .into_iter()
+            .filter(|name| *name != self.name)
+        {
             let home = self.disk.join(&name);
             if !is_partition(&home)? {
                 continue;
             }
-            let (from, length) =
-                (number(&home.join("start"))? * SECTOR, number(&home.join("size"))? * SECTOR);
+            let (from, length) = (
+                number(&home.join("start"))? * SECTOR,
+                number(&home.join("size"))? * SECTOR,
+            );
             if from < start + size && start < from + length {
                 found.push(name);
             }
@@ -196,9 +238,14 @@ impl DevicePlace {
                 }
             }
         }
-        let plate = plates().into_iter().find(|plate| plate.name == self.disk_name());
+        let plate = plates()
+            .into_iter()
+            .find(|plate| plate.name == self.disk_name());
         let words = plate.map(|plate| [plate.serial, plate.wwn].into_iter().flatten().collect());
-        let part = self.is_part().then(|| text(&self.home.join("partition"))).transpose()?;
+        let part = self
+            .is_part()
+            .then(|| text(&self.home.join("partition")))
+            .transpose()?;
         let disk = format!("/dev/{}", self.disk_name().replace('!', "/"));
         Ok(DeviceNames {
             node: self.node(),
@@ -210,25 +257,36 @@ impl DevicePlace {
     }
 }
 
-/// Opens a device by the kernel's own name for it, for reading; the error is a sentence. A link, and a node that somebody
-/// made elsewhere, is refused: it could lead to another device the next time.
+/// Opens a device by the kernel's own name for it, for reading; the error is a sentence. A link,
+/// and a node that somebody made elsewhere, is refused: it could lead to another device the next
+/// time.
 pub fn open(path: &str) -> Result<(OwnedFd, DevicePlace), String> {
     let cannot = |e: Errno| format!("cannot open {path}: {e}");
-    let place = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+    let place = rustix::fs::open(
+        path,
+        OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+    );
     let place = place.map_err(cannot)?;
     let found = rustix::fs::fstat(&place).map_err(cannot)?;
     match FileType::from_raw_mode(found.st_mode) {
         FileType::BlockDevice => {}
         FileType::Symlink => {
-            let leads = fs::canonicalize(path).map(|to| crate::text::safe(to.as_os_str().as_encoded_bytes()));
+            let leads = fs::canonicalize(path)
+                .map(|to| crate::text::safe(to.as_os_str().as_encoded_bytes()));
             let leads = leads.unwrap_or_else(|_| "the device itself".to_owned());
-            return Err(format!("{path} is a link; name the device where it leads: {leads}"));
+            return Err(format!(
+                "{path} is a link; name the device where it leads: {leads}"
+            ));
         }
         _ => return Err(format!("{path} is not a block device")),
     }
     let device = DevicePlace::of(found.st_rdev).map_err(|why| format!("{path}: {why}"))?;
     if device.node() != path {
-        return Err(format!("{path} is not the kernel's own name for it; name {}", device.node()));
+        return Err(format!(
+            "{path} is not the kernel's own name for it; name {}",
+            device.node()
+        ));
     }
     let held = again(&place, OFlags::RDONLY).map_err(cannot)?;
     Ok((held, device))
@@ -237,7 +295,11 @@ pub fn open(path: &str) -> Result<(OwnedFd, DevicePlace), String> {
 /// Opens exactly the same device once more.
 pub fn again(held: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
     let path = format!("/proc/self/fd/{}", held.as_raw_fd());
-    rustix::fs::open(path, flags | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+    rustix::fs::open(
+        path,
+        flags | OFlags::NONBLOCK | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
 }
 
 /// Whether somebody claims it; the claim is tried and given up at once.
@@ -264,14 +326,18 @@ fn text(path: &Path) -> LookedAt<String> {
 }
 
 fn number(path: &Path) -> LookedAt<u64> {
-    text(path)?.parse().map_err(|e| format!("{}: {e}", path.display()))
+    text(path)?
+        .parse()
+        .map_err(|e| format!("{}: {e}", path.display()))
 }
 
 fn names(directory: &Path) -> LookedAt<Vec<String>> {
     let told = |e: std::io::Error| format!("{}: {e}", directory.display());
     let entries = fs::read_dir(directory).map_err(told)?;
     let name = |entry: std::io::Result<fs::DirEntry>| {
-        entry.map(|entry| entry.file_name().to_string_lossy().into_owned()).map_err(told)
+        entry
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .map_err(told)
     };
     entries.map(name).collect()
 }

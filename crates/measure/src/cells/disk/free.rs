@@ -1,7 +1,9 @@
-//! Whether a device is free for a trial. Pure: it judges facts and findings, and whatever is unknown there is a no.
+//! Whether a device is free for a trial. Pure: it judges facts and findings, and whatever is
+//! unknown there is a no.
 //!
-//! The facts are those by which a printed mkfs script is given or withheld: who uses the device, and what was found on it.
-//! The findings are looked at again by the process that writes, without the facts.
+//! The facts are those by which a printed mkfs script is given or withheld: who uses the device,
+//! and what was found on it. The findings are looked at again by the process that writes, without
+//! the facts.
 
 use super::findings::{DeviceFindings, LookedAt};
 use super::mark::LAST;
@@ -10,9 +12,12 @@ use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, FactValue, Key, Reading, Subject};
 use crate::text;
 
-/// Why a device may not be erased by what is known of it; `None` where it may. The words follow its name.
+/// Why a device may not be erased by what is known of it; `None` where it may. The words follow its
+/// name.
 pub fn by_facts(facts: &FactSet, disk: &Subject) -> Option<String> {
-    about_kind(facts, disk).or_else(|| about_use(facts, disk)).or_else(|| about_content(facts, disk))
+    about_kind(facts, disk)
+        .or_else(|| about_use(facts, disk))
+        .or_else(|| about_content(facts, disk))
 }
 
 /// The same without a word of what is on it: for what an earlier trial left there.
@@ -24,9 +29,15 @@ fn about_kind(facts: &FactSet, disk: &Subject) -> Option<String> {
     match known(facts, &Subject::host(), &machine::CONTAINER) {
         Ok(container) if container == "none" => {}
         Ok(container) => {
-            return Some(format!("is seen from a container ({container}), which hides who uses it"));
+            return Some(format!(
+                "is seen from a container ({container}), which hides who uses it"
+            ));
         }
-        Err(why) => return Some(format!("may be seen from a container, which hides who uses it: {why}")),
+        Err(why) => {
+            return Some(format!(
+                "may be seen from a container, which hides who uses it: {why}"
+            ));
+        }
     }
     match known(facts, disk, &device::KIND) {
         Ok(DeviceKind::Disk | DeviceKind::Partition) => {}
@@ -56,7 +67,9 @@ fn about_kind(facts: &FactSet, disk: &Subject) -> Option<String> {
     match known(facts, disk, &device::ZONED) {
         Ok(Zoned::None | Zoned::HostAware) => None,
         Ok(Zoned::HostManaged) => Some("has zones that are written in order only".to_owned()),
-        Err(why) => Some(format!("may have zones that are written in order only: {why}")),
+        Err(why) => Some(format!(
+            "may have zones that are written in order only: {why}"
+        )),
     }
 }
 
@@ -106,7 +119,8 @@ fn known<T: FactValue>(facts: &FactSet, subject: &Subject, key: &Key<T>) -> Look
     }
 }
 
-/// Why a device may not be erased by what is found of it, where an extent of so many bytes is wanted; `None` where it may.
+/// Why a device may not be erased by what is found of it, where an extent of so many bytes is
+/// wanted; `None` where it may.
 pub fn by_findings(found: &DeviceFindings, bytes: u64) -> Option<String> {
     if found.hidden {
         return Some("is a path that the kernel keeps for itself".to_owned());
@@ -129,7 +143,11 @@ pub fn by_findings(found: &DeviceFindings, bytes: u64) -> Option<String> {
     let flags = [
         (&found.read_only, "is read-only", "may be read-only"),
         (&found.removable, "is removable", "may be removable"),
-        (&found.claimed, "is in use: the kernel or a program has claimed it (O_EXCL)", "may be in use"),
+        (
+            &found.claimed,
+            "is in use: the kernel or a program has claimed it (O_EXCL)",
+            "may be in use",
+        ),
     ];
     for (flag, is, may) in flags {
         match flag {

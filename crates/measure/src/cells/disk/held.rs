@@ -1,10 +1,11 @@
-//! A disk that a person gave to a trial, held open and locked: proven free before anything is written, known again before
-//! every cell, and cleared at the end.
+//! A disk that a person gave to a trial, held open and locked: proven free before anything is
+//! written, known again before every cell, and cleared at the end.
 //!
-//! As long as the descriptor is open the kernel gives its number to no other disk, so neither a disk that is taken out nor
-//! one that comes can stand in for it. mkfs and mount get the descriptor, by its path in /proc. Programs make their file
-//! systems in the extent alone; mkfs.xfs clears the device's last 128 KiB too, whatever size it is told, so the last
-//! MiB belongs to the trial: it is read like the extent, and holds the mark.
+//! As long as the descriptor is open the kernel gives its number to no other disk, so neither a
+//! disk that is taken out nor one that comes can stand in for it. mkfs and mount get the
+//! descriptor, by its path in /proc. Programs make their file systems in the extent alone; mkfs.xfs
+//! clears the device's last 128 KiB too, whatever size it is told, so the last MiB belongs to the
+//! trial: it is read like the extent, and holds the mark.
 
 use std::cell::{Cell, RefCell};
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -55,8 +56,11 @@ impl SpareDisk {
     pub fn look(path: &str) -> Result<Self, String> {
         let (held, place) = open(path)?;
         let known_by = place.known_by().map_err(|why| format!("{path} {why}"))?;
-        let extent = place.extent().map_err(|why| format!("{path} is of an unknown size: {why}"))?;
-        let read = |at, length| read(&held, at, length).map_err(|e| format!("cannot read {path}: {e}"));
+        let extent = place
+            .extent()
+            .map_err(|why| format!("{path} is of an unknown size: {why}"))?;
+        let read =
+            |at, length| read(&held, at, length).map_err(|e| format!("cannot read {path}: {e}"));
         let left = match extent.1.checked_sub(LAST) {
             Some(at) => TrialMark::decode(&read(at, MARK)?),
             None => None,
@@ -66,11 +70,24 @@ impl SpareDisk {
             None => None,
         };
         let (number, sequence) = (place.number, place.sequence());
-        let order = EraseOrder { node: path.to_owned(), number, sequence, extent, known_by };
-        Ok(Self { order, left, forbidden, held, place })
+        let order = EraseOrder {
+            node: path.to_owned(),
+            number,
+            sequence,
+            extent,
+            known_by,
+        };
+        Ok(Self {
+            order,
+            left,
+            forbidden,
+            held,
+            place,
+        })
     }
 
-    /// Why it may not be erased by what is found of it now; `None` where it may. Who only looks at it has a moment to end.
+    /// Why it may not be erased by what is found of it now; `None` where it may. Who only looks at
+    /// it has a moment to end.
     pub fn refusal(&self, bytes: u64) -> Option<String> {
         let begun = Instant::now();
         loop {
@@ -100,8 +117,8 @@ pub struct HeldDisk {
 }
 
 impl HeldDisk {
-    /// Takes a disk that is proven free: looked at anew, and what is to be written read whole. `tell` hears how far it is,
-    /// and ends it with an error. The error is a sentence.
+    /// Takes a disk that is proven free: looked at anew, and what is to be written read whole.
+    /// `tell` hears how far it is, and ends it with an error. The error is a sentence.
     pub fn take(
         order: &EraseOrder,
         bytes: u64,
@@ -120,7 +137,12 @@ impl HeldDisk {
                         order.node
                     ));
                 }
-                Err(e) => return Err(format!("cannot read {}: {e}; nothing was written", order.node)),
+                Err(e) => {
+                    return Err(format!(
+                        "cannot read {}: {e}; nothing was written",
+                        order.node
+                    ));
+                }
             }
         }
         disk.check_nobody_came()?;
@@ -132,7 +154,10 @@ impl HeldDisk {
     /// Takes a disk for what an earlier trial left on it; the error is a sentence.
     pub fn take_left(order: &EraseOrder) -> Result<Self, String> {
         let shown = SpareDisk::look(&order.node)?;
-        let mark = shown.left.as_ref().ok_or_else(|| format!("no trial left anything on {}", order.node))?;
+        let mark = shown
+            .left
+            .as_ref()
+            .ok_or_else(|| format!("no trial left anything on {}", order.node))?;
         if let Some(why) = shown.forbidden {
             return Err(format!("what is on {} is not cleared: {why}", order.node));
         }
@@ -140,10 +165,20 @@ impl HeldDisk {
         // Once more, now that it is locked.
         let again = disk.read(order.extent.1 - LAST, MARK)?;
         if TrialMark::decode(&again).as_ref() != Some(mark) {
-            return Err(format!("{} changed while it was looked at; nothing was written", order.node));
+            return Err(format!(
+                "{} changed while it was looked at; nothing was written",
+                order.node
+            ));
         }
         disk.check_nobody_came()?;
-        let blank = || first_byte(&disk.held, 0..SUPERBLOCKS as u64, Blankness::ZerosOrOnes, &mut |_| Ok(()));
+        let blank = || {
+            first_byte(
+                &disk.held,
+                0..SUPERBLOCKS as u64,
+                Blankness::ZerosOrOnes,
+                &mut |_| Ok(()),
+            )
+        };
         if superblocks(&disk.read(0, SUPERBLOCKS)?).is_empty() && blank() != Ok(None) {
             return Err(format!(
                 "{} holds what no trial is known to have written, so it is not cleared: look at it, and clear it by hand",
@@ -156,14 +191,20 @@ impl HeldDisk {
     fn hold(order: &EraseOrder, bytes: u64, seal: TrialSeal) -> Result<Self, String> {
         let shown = SpareDisk::look(&order.node)?;
         if shown.order != *order {
-            return Err(format!("{} is another disk than before; nothing was written", order.node));
+            return Err(format!(
+                "{} is another disk than before; nothing was written",
+                order.node
+            ));
         }
         if let Some(why) = shown.refusal(bytes) {
             return Err(format!("{why}; nothing was written"));
         }
-        let SpareDisk { held, place, order, .. } = shown;
+        let SpareDisk {
+            held, place, order, ..
+        } = shown;
         // Only now for writing.
-        let held = again(&held, OFlags::RDWR).map_err(|e| format!("cannot open {}: {e}", order.node))?;
+        let held =
+            again(&held, OFlags::RDWR).map_err(|e| format!("cannot open {}: {e}", order.node))?;
         lock(&held, &order.node)?;
         let disk = Self {
             held,
@@ -179,8 +220,8 @@ impl HeldDisk {
         Ok(disk)
     }
 
-    /// Makes sure that it is still the same disk, that nobody uses it, and that it holds only what this trial made. The error
-    /// is a sentence.
+    /// Makes sure that it is still the same disk, that nobody uses it, and that it holds only what
+    /// this trial made. The error is a sentence.
     pub fn check(&self) -> Result<(), String> {
         if self.is_doubtful.get() {
             return Err(format!(
@@ -204,16 +245,27 @@ impl HeldDisk {
     }
 
     fn check_it_is_the_same(&self) -> Result<(), String> {
-        let EraseOrder { node, number, sequence, extent, known_by } = &self.order;
-        let found = rustix::fs::fstat(&self.held).map_err(|e| format!("cannot look at {node}: {e}"))?;
-        let is_it =
-            FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice && found.st_rdev == *number;
+        let EraseOrder {
+            node,
+            number,
+            sequence,
+            extent,
+            known_by,
+        } = &self.order;
+        let found =
+            rustix::fs::fstat(&self.held).map_err(|e| format!("cannot look at {node}: {e}"))?;
+        let is_it = FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice
+            && found.st_rdev == *number;
         let place = DevicePlace::of(*number).map_err(|why| format!("{node}: {why}"))?;
         let same = place == self.place
             && place.sequence() == *sequence
             && place.extent().as_ref() == Ok(extent)
             && place.known_by().as_ref() == Ok(known_by);
-        if is_it && same { Ok(()) } else { Err(format!("{node} is no longer the disk of this trial")) }
+        if is_it && same {
+            Ok(())
+        } else {
+            Err(format!("{node} is no longer the disk of this trial"))
+        }
     }
 
     /// Tries to claim it, and gives that up, as mkfs and mount claim it themselves.
@@ -223,18 +275,25 @@ impl HeldDisk {
             match is_claimed(&self.held) {
                 Ok(false) => return Ok(()),
                 // What was unmounted a moment ago may not be given up yet.
-                Ok(true) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
+                Ok(true) if begun.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
                 Ok(true) => return Err(format!("{} is in use by somebody else", self.order.node)),
                 Err(e) => return Err(format!("cannot open {}: {e}", self.order.node)),
             }
         }
     }
 
-    /// Makes sure that nobody divided it, stands on it, has it open or made something of it. The error is a sentence.
+    /// Makes sure that nobody divided it, stands on it, has it open or made something of it. The
+    /// error is a sentence.
     fn check_nobody_came(&self) -> Result<(), String> {
         let EraseOrder { node, extent, .. } = &self.order;
         let begun = Instant::now();
-        while let Some(who) = self.place.company().map_err(|why| format!("{node} may be in use: {why}"))? {
+        while let Some(who) = self
+            .place
+            .company()
+            .map_err(|why| format!("{node} may be in use: {why}"))?
+        {
             if begun.elapsed() > PATIENCE {
                 return Err(format!("{node} {who}"));
             }
@@ -247,7 +306,10 @@ impl HeldDisk {
         if found.is_empty() {
             return Ok(());
         }
-        Err(format!("{node} holds what this trial did not make: {}", found.join(", ")))
+        Err(format!(
+            "{node} holds what this trial did not make: {}",
+            found.join(", ")
+        ))
     }
 
     /// Claims it, until the claim is dropped; the error is a sentence.
@@ -260,9 +322,21 @@ impl HeldDisk {
     /// Says in the mark whether there may be no superblock.
     fn mark(&self, is_changing: bool) -> Result<(), String> {
         let disk = self.order.known_by.typed().to_owned();
-        let mark = TrialMark { bytes: self.bytes, seal: self.seal, is_changing, disk }.encode();
+        let mark = TrialMark {
+            bytes: self.bytes,
+            seal: self.seal,
+            is_changing,
+            disk,
+        }
+        .encode();
         let done = rustix::io::pwrite(&self.held, &mark, self.order.extent.1 - LAST)
-            .and_then(|count| if count == mark.len() { Ok(()) } else { Err(Errno::IO) })
+            .and_then(|count| {
+                if count == mark.len() {
+                    Ok(())
+                } else {
+                    Err(Errno::IO)
+                }
+            })
             .and_then(|()| rustix::fs::fsync(&self.held));
         done.map_err(|e| format!("cannot mark {}: {e}", self.order.node))
     }
@@ -271,7 +345,12 @@ impl HeldDisk {
     pub fn begins_to_make(&self) -> Result<String, String> {
         self.check()?;
         self.mark(true)?;
-        self.nth.set(self.nth.get().checked_add(1).ok_or("no more file systems can be made in one trial")?);
+        self.nth.set(
+            self.nth
+                .get()
+                .checked_add(1)
+                .ok_or("no more file systems can be made in one trial")?,
+        );
         let uuid = self.seal.uuid(self.nth.get());
         self.last.replace(None);
         Ok(written(&uuid))
@@ -287,14 +366,18 @@ impl HeldDisk {
     fn knows_what_was_made(&self) -> Result<(), String> {
         let uuid = self.seal.uuid(self.nth.get());
         if !superblocks(&self.read(0, SUPERBLOCKS)?).contains(&uuid) {
-            return Err(format!("{} does not hold the file system that was just made", self.order.node));
+            return Err(format!(
+                "{} does not hold the file system that was just made",
+                self.order.node
+            ));
         }
         self.last.replace(Some(uuid));
         self.check()?;
         self.mark(false)
     }
 
-    /// Clears the extent, reads it back, and clears the mark last of all. `tell` hears how far it is. The error is a sentence.
+    /// Clears the extent, reads it back, and clears the mark last of all. `tell` hears how far it
+    /// is. The error is a sentence.
     pub fn clear(&self, tell: &mut dyn FnMut(u64)) -> Result<(), String> {
         // What was just written may be in doubt, and everything else is looked at all the same.
         self.is_doubtful.set(false);
@@ -303,9 +386,13 @@ impl HeldDisk {
         self.mark(true)?;
         let told = |e: Errno| format!("cannot clear {}: {e}", self.order.node);
         clear(&self.held, 0..self.bytes, tell).map_err(told)?;
-        let left = first_byte(&self.held, 0..self.bytes, Blankness::Zeros, &mut |_| Ok(())).map_err(told)?;
+        let left = first_byte(&self.held, 0..self.bytes, Blankness::Zeros, &mut |_| Ok(()))
+            .map_err(told)?;
         if let Some(at) = left {
-            return Err(format!("{} was cleared and still holds data at byte {at}", self.order.node));
+            return Err(format!(
+                "{} was cleared and still holds data at byte {at}",
+                self.order.node
+            ));
         }
         let end = self.order.extent.1;
         let done = clear(&self.held, end - LAST..end, &mut |_| ()).map_err(told);
@@ -318,7 +405,11 @@ impl HeldDisk {
         // In our process namespace we have another number than in that of /proc.
         let ourselves =
             std::fs::read_link("/proc/self").map_err(|e| format!("cannot read /proc/self: {e}"))?;
-        Ok(format!("/proc/{}/fd/{}", ourselves.display(), self.held.as_raw_fd()))
+        Ok(format!(
+            "/proc/{}/fd/{}",
+            ourselves.display(),
+            self.held.as_raw_fd()
+        ))
     }
 
     /// The device, opened again for direct I/O, and claimed for as long.
@@ -360,8 +451,8 @@ fn read(held: &OwnedFd, at: u64, length: usize) -> Result<Vec<u8>, Errno> {
     Ok(bytes)
 }
 
-/// udev leaves a locked device alone, and nothing mounts it by itself (systemd.io/BLOCK_DEVICE_LOCKING). It may be
-/// looking at it just now.
+/// udev leaves a locked device alone, and nothing mounts it by itself
+/// (systemd.io/BLOCK_DEVICE_LOCKING). It may be looking at it just now.
 pub fn lock(held: &OwnedFd, named: &str) -> Result<(), String> {
     let begun = Instant::now();
     loop {

@@ -1,7 +1,8 @@
-//! Whether a file that says what this machine uses names a device: fstab, crypttab, the pools of ZFS and their like.
+//! Whether a file that says what this machine uses names a device: fstab, crypttab, the pools of
+//! ZFS and their like.
 //!
-//! It errs on the side of yes. A disk is named by its node, by any link of udev's, and by its serial number or WWN
-//! anywhere in a word, as most names beneath /dev/disk/by-id hold them.
+//! It errs on the side of yes. A disk is named by its node, by any link of udev's, and by its
+//! serial number or WWN anywhere in a word, as most names beneath /dev/disk/by-id hold them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,14 +48,16 @@ const DIRECTORIES: [(&str, &str); 5] = [
 /// The largest such file in bytes.
 const LARGEST: u64 = 4 << 20;
 
-/// The files of this machine that name devices, and their text; the error says which could not be read.
+/// The files of this machine that name devices, and their text; the error says which could not be
+/// read.
 pub fn files() -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut paths: Vec<PathBuf> = FILES.map(PathBuf::from).to_vec();
     for (directory, end) in DIRECTORIES {
         match fs::read_dir(directory) {
             Ok(entries) => {
-                let names =
-                    entries.collect::<Result<Vec<_>, _>>().map_err(|e| format!("{directory}: {e}"))?;
+                let names = entries
+                    .collect::<Result<Vec<_>, _>>()
+                    .map_err(|e| format!("{directory}: {e}"))?;
                 let fits = |path: &PathBuf| path.to_string_lossy().ends_with(end);
                 paths.extend(names.iter().map(fs::DirEntry::path).filter(fits));
             }
@@ -74,7 +77,10 @@ pub fn files() -> Result<Vec<(String, Vec<u8>)>, String> {
 }
 
 fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 fn text(path: &Path) -> io::Result<Vec<u8>> {
@@ -91,16 +97,24 @@ fn text(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The files that name the device, each once.
 pub fn mentions(files: &[(String, Vec<u8>)], names: &DeviceNames) -> Vec<String> {
-    let naming = files.iter().filter(|(_, text)| words(text).iter().any(|word| names.are_in(word)));
+    let naming = files
+        .iter()
+        .filter(|(_, text)| words(text).iter().any(|word| names.are_in(word)));
     naming.map(|(file, _)| file.clone()).collect()
 }
 
 /// The words of a text, or of what can be read in a file that is none; comments of lines aside.
 fn words(text: &[u8]) -> Vec<String> {
-    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii_start().starts_with(b"#"));
+    let lines = text
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii_start().starts_with(b"#"));
     let is_apart = |byte: &u8| !byte.is_ascii_graphic() || b"\"',;".contains(byte);
-    let words = lines.flat_map(|line| line.split(is_apart)).filter(|word| word.len() > 1);
-    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    let words = lines
+        .flat_map(|line| line.split(is_apart))
+        .filter(|word| word.len() > 1);
+    words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
 }
 
 impl DeviceNames {
@@ -120,7 +134,8 @@ impl DeviceNames {
             Some((whole, _)) => name == self.node || name == whole,
             None => name.strip_prefix(self.node.as_str()).is_some_and(|rest| {
                 let number = rest.strip_prefix('p').unwrap_or(rest);
-                rest.is_empty() || !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+                rest.is_empty()
+                    || !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
             }),
         }
     }
@@ -130,13 +145,20 @@ impl DeviceNames {
         !name.is_empty() && (self.links.contains(name) || self.links.iter().any(is_last))
     }
 
-    /// Whether it holds the serial number or WWN, other than as the name of another partition of the disk.
+    /// Whether it holds the serial number or WWN, other than as the name of another partition of
+    /// the disk.
     fn holds_word(&self, name: &str) -> bool {
         let udev = |word: &String| word.replace(' ', "_");
         // `naa.5000…` is `wwn-0x5000…` to udev and `35000…` to multipath.
         let bare = |word: &String| word.rsplit_once('.').map(|(_, number)| number.to_owned());
-        let told = self.words.iter().flat_map(|word| [Some(udev(word)), bare(word)]).flatten();
-        let holds = told.filter(|word| word.len() >= 4).any(|word| name.contains(&word));
+        let told = self
+            .words
+            .iter()
+            .flat_map(|word| [Some(udev(word)), bare(word)])
+            .flatten();
+        let holds = told
+            .filter(|word| word.len() >= 4)
+            .any(|word| name.contains(&word));
         let other = match (&self.part_of, name.rsplit_once("-part")) {
             (Some((_, number)), Some((_, named))) => named != number,
             (Some(_) | None, _) => false,
@@ -147,7 +169,9 @@ impl DeviceNames {
     /// Whether a partition's UUID or label that leads nowhere may be its own.
     fn may_be_partition(&self, key: &str, value: &str) -> bool {
         let (key, value) = value.split_once('=').unwrap_or((key, value));
-        self.part_of.is_some() && matches!(key, "PARTUUID" | "PARTLABEL") && !self.resolved.contains(value)
+        self.part_of.is_some()
+            && matches!(key, "PARTUUID" | "PARTLABEL")
+            && !self.resolved.contains(value)
     }
 }
 
@@ -184,7 +208,11 @@ mod tests {
             "\0\0vdev\0\x01/dev/sdb1\0\0path",
             "disk \"/dev/sdb\";",
         ] {
-            assert_eq!(mentions(&[("f".to_owned(), text.as_bytes().to_vec())], &disk), ["f"], "{text:?}");
+            assert_eq!(
+                mentions(&[("f".to_owned(), text.as_bytes().to_vec())], &disk),
+                ["f"],
+                "{text:?}"
+            );
         }
         for text in [
             "# /dev/sdb /srv ext4",
@@ -194,14 +222,18 @@ mod tests {
             "",
             "\n#\n",
         ] {
-            assert!(mentions(&[("f".to_owned(), text.as_bytes().to_vec())], &disk).is_empty(), "{text:?}");
+            assert!(
+                mentions(&[("f".to_owned(), text.as_bytes().to_vec())], &disk).is_empty(),
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn a_partition_is_named_by_its_own_names_and_by_its_disk() {
         let part = names("/dev/sdb2", Some(("/dev/sdb", "2")));
-        let is = |text: &str| !mentions(&[("f".to_owned(), text.as_bytes().to_vec())], &part).is_empty();
+        let is =
+            |text: &str| !mentions(&[("f".to_owned(), text.as_bytes().to_vec())], &part).is_empty();
         for text in [
             "/dev/sdb2 /srv xfs",
             "/dev/sdb none",
@@ -213,9 +245,11 @@ mod tests {
         ] {
             assert!(is(text), "{text}");
         }
-        for text in
-            ["/dev/sdb1 /boot ext4", "/dev/disk/by-id/ata-Disk_S1234-part1 /boot", "PARTUUID=cafe-01 / ext4"]
-        {
+        for text in [
+            "/dev/sdb1 /boot ext4",
+            "/dev/disk/by-id/ata-Disk_S1234-part1 /boot",
+            "PARTUUID=cafe-01 / ext4",
+        ] {
             assert!(!is(text), "{text}");
         }
     }

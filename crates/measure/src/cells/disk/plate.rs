@@ -1,7 +1,7 @@
 //! The word by which a person names a disk: its serial number, or its WWN where it has none.
 //!
-//! A word that two disks show names neither: name spaces of one NVMe drive share its serial number, paths to one unit
-//! share everything, and some makers give all their disks the same one.
+//! A word that two disks show names neither: name spaces of one NVMe drive share its serial number,
+//! paths to one unit share everything, and some makers give all their disks the same one.
 
 use std::fs;
 use std::path::Path;
@@ -45,8 +45,10 @@ impl KnownBy {
 
 /// How this disk is known among all: by a word that no other shows. The error says why it is not.
 pub fn known_by(name: &str, all: &[DiskPlate]) -> Result<KnownBy, &'static str> {
-    let own =
-        all.iter().find(|plate| plate.name == name).ok_or("is on no disk that shows itself in sysfs")?;
+    let own = all
+        .iter()
+        .find(|plate| plate.name == name)
+        .ok_or("is on no disk that shows itself in sysfs")?;
     let alone = |of: fn(&DiskPlate) -> Option<&String>| {
         let word = of(own)?;
         let shares = |other: &&DiskPlate| other.name != name && of(other) == Some(word);
@@ -58,17 +60,25 @@ pub fn known_by(name: &str, all: &[DiskPlate]) -> Result<KnownBy, &'static str> 
         .ok_or("has neither a serial number nor a WWN of its own, so it cannot be told from another disk")
 }
 
-/// A word that tells something, with single blanks; `None` for nothing but zeros, or for what no keyboard types.
+/// A word that tells something, with single blanks; `None` for nothing but zeros, or for what no
+/// keyboard types.
 fn telling(word: &str) -> Option<String> {
     let word = word.split_whitespace().collect::<Vec<_>>().join(" ");
-    let types = word.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
-    let tells = word.bytes().any(|byte| byte.is_ascii_alphanumeric() && byte != b'0');
+    let types = word
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() || byte == b' ');
+    let tells = word
+        .bytes()
+        .any(|byte| byte.is_ascii_alphanumeric() && byte != b'0');
     (types && tells && (2..=128).contains(&word.len())).then_some(word)
 }
 
-/// The serial number on a SCSI disk's page 80h: a header of four bytes with the length (SPC, Unit Serial Number).
+/// The serial number on a SCSI disk's page 80h: a header of four bytes with the length (SPC, Unit
+/// Serial Number).
 fn on_page_80(page: &[u8]) -> Option<String> {
-    let ([_, 0x80, high, low], rest) = page.split_first_chunk::<4>()? else { return None };
+    let ([_, 0x80, high, low], rest) = page.split_first_chunk::<4>()? else {
+        return None;
+    };
     let length = usize::from(u16::from_be_bytes([*high, *low]));
     telling(std::str::from_utf8(rest.get(..length.min(rest.len()))?).ok()?)
 }
@@ -83,9 +93,15 @@ pub fn plates() -> Vec<DiskPlate> {
             return None;
         }
         let page = || on_page_80(&fs::read(home.join("device/vpd_pg80")).ok()?);
-        let serial = shown(&home, "serial").or_else(|| shown(&home, "device/serial")).or_else(page);
+        let serial = shown(&home, "serial")
+            .or_else(|| shown(&home, "device/serial"))
+            .or_else(page);
         let wwn = shown(&home, "wwid").or_else(|| shown(&home, "device/wwid"));
-        Some(DiskPlate { name: entry.file_name().to_str()?.to_owned(), serial, wwn })
+        Some(DiskPlate {
+            name: entry.file_name().to_str()?.to_owned(),
+            serial,
+            wwn,
+        })
     };
     names.filter_map(plate).collect()
 }
@@ -95,7 +111,11 @@ mod tests {
     use super::*;
 
     fn plate(name: &str, serial: &str, wwn: &str) -> DiskPlate {
-        DiskPlate { name: name.to_owned(), serial: telling(serial), wwn: telling(wwn) }
+        DiskPlate {
+            name: name.to_owned(),
+            serial: telling(serial),
+            wwn: telling(wwn),
+        }
     }
 
     #[test]
@@ -110,7 +130,11 @@ mod tests {
             plate("vdb", "0000", "0000000"),
         ];
         assert_eq!(known_by("sda", &all), Ok(KnownBy::Serial("S1".to_owned())));
-        assert_eq!(known_by("nvme0n2", &all), Ok(KnownBy::Wwn("eui.2".to_owned())), "shared by name spaces");
+        assert_eq!(
+            known_by("nvme0n2", &all),
+            Ok(KnownBy::Wwn("eui.2".to_owned())),
+            "shared by name spaces"
+        );
         for name in ["sdb", "sdc", "vda", "vdb", "gone"] {
             assert!(known_by(name, &all).is_err(), "{name}");
         }
@@ -120,7 +144,13 @@ mod tests {
     fn words_are_typed_with_any_blanks_and_nothing_else_different() {
         let known = KnownBy::Wwn("t10.ATA Disk 7".to_owned());
         assert!(known.is("t10.ATA Disk 7") && known.is("  t10.ATA   Disk 7\n"));
-        for typed in ["", "yes", "t10.ATA Disk", "T10.ATA DISK 7", "t10.ATA Disk 77"] {
+        for typed in [
+            "",
+            "yes",
+            "t10.ATA Disk",
+            "T10.ATA DISK 7",
+            "t10.ATA Disk 77",
+        ] {
             assert!(!known.is(typed), "{typed}");
         }
         assert_eq!(telling("\u{1b}[2J1"), None);
@@ -128,9 +158,15 @@ mod tests {
 
     #[test]
     fn page_80_is_read_by_its_length() {
-        assert_eq!(on_page_80(b"\0\x80\0\x04S123garbage"), Some("S123".to_owned()));
+        assert_eq!(
+            on_page_80(b"\0\x80\0\x04S123garbage"),
+            Some("S123".to_owned())
+        );
         assert_eq!(on_page_80(b"\0\x80\0\xffS1 "), Some("S1".to_owned()));
-        assert_eq!((on_page_80(b"\0\x83\0\x04S123"), on_page_80(b"\0\x80")), (None, None));
+        assert_eq!(
+            (on_page_80(b"\0\x83\0\x04S123"), on_page_80(b"\0\x80")),
+            (None, None)
+        );
         assert_eq!(on_page_80(b"\0\x80\0\x04\0\0\0\0"), None);
     }
 }

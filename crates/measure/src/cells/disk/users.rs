@@ -1,7 +1,8 @@
-//! Who uses a device without the kernel's claim: processes that have it open, and what the kernel exports or stands
-//! loop devices on.
+//! Who uses a device without the kernel's claim: processes that have it open, and what the kernel
+//! exports or stands loop devices on.
 //!
-//! A virtual machine or a raw database holds its disk open and claims nothing, so that O_EXCL does not tell.
+//! A virtual machine or a raw database holds its disk open and claims nothing, so that O_EXCL does
+//! not tell.
 
 use std::fs;
 use std::io;
@@ -9,14 +10,17 @@ use std::path::Path;
 
 use rustix::fs::FileType;
 
-/// The processes that have one of these devices open, but for ourselves: `qemu (12)`. The error says what hides them.
+/// The processes that have one of these devices open, but for ourselves: `qemu (12)`. The error
+/// says what hides them.
 pub fn openers(numbers: &[u64]) -> Result<Vec<String>, String> {
     let ourselves = fs::read_link("/proc/self").map_err(|e| format!("/proc/self: {e}"))?;
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").map_err(|e| format!("/proc: {e}"))? {
         let entry = entry.map_err(|e| format!("/proc: {e}"))?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.bytes().all(|byte| byte.is_ascii_digit()) || ourselves.as_os_str() == entry.file_name() {
+        if !name.bytes().all(|byte| byte.is_ascii_digit())
+            || ourselves.as_os_str() == entry.file_name()
+        {
             continue;
         }
         let opened = match any_thread_has_open(&entry.path().join("task"), numbers) {
@@ -27,7 +31,10 @@ pub fn openers(numbers: &[u64]) -> Result<Vec<String>, String> {
         };
         if opened {
             let called = fs::read(entry.path().join("comm")).unwrap_or_default();
-            found.push(format!("{} ({name})", crate::text::safe(called.trim_ascii())));
+            found.push(format!(
+                "{} ({name})",
+                crate::text::safe(called.trim_ascii())
+            ));
         }
     }
     Ok(found)
@@ -60,20 +67,29 @@ fn has_open(descriptors: &Path, numbers: &[u64]) -> io::Result<bool> {
 }
 
 fn is_one(found: &rustix::fs::Stat, numbers: &[u64]) -> bool {
-    FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice && numbers.contains(&found.st_rdev)
+    FileType::from_raw_mode(found.st_mode) == FileType::BlockDevice
+        && numbers.contains(&found.st_rdev)
 }
 
-/// What the kernel has over one of these devices without a claim: loop devices, and what it exports to other machines.
+/// What the kernel has over one of these devices without a claim: loop devices, and what it exports
+/// to other machines.
 pub fn exports(numbers: &[u64]) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for home in children("/sys/block".as_ref())? {
-        let names = home.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let names = home
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if names.starts_with("loop") && leads_there(&home.join("loop/backing_file"), numbers)? {
             found.push(names);
         }
     }
-    let [nvme, scsi] =
-        ["/sys/kernel/config/nvmet/subsystems", "/sys/kernel/config/target/core"].map(Path::new);
+    let [nvme, scsi] = [
+        "/sys/kernel/config/nvmet/subsystems",
+        "/sys/kernel/config/target/core",
+    ]
+    .map(Path::new);
     for subsystem in children(nvme)? {
         for space in children(&subsystem.join("namespaces"))? {
             if leads_there(&space.join("device_path"), numbers)? {
@@ -95,8 +111,15 @@ pub fn exports(numbers: &[u64]) -> Result<Vec<String>, String> {
 fn children(directory: &Path) -> Result<Vec<std::path::PathBuf>, String> {
     let told = |e: io::Error| format!("{}: {e}", directory.display());
     match fs::read_dir(directory) {
-        Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path()).map_err(told)).collect(),
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        Ok(entries) => entries
+            .map(|entry| entry.map(|entry| entry.path()).map_err(told))
+            .collect(),
+        Err(e)
+            if matches!(
+                e.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
             Ok(Vec::new())
         }
         Err(e) => Err(told(e)),
@@ -110,9 +133,20 @@ fn leads_there(file: &Path, numbers: &[u64]) -> Result<bool, String> {
             Ok(found) => Ok(is_one(&found, numbers)),
             // A file that was deleted is no device.
             Err(_) if !path.trim_start().starts_with("/dev/") => Ok(false),
-            Err(e) => Err(format!("{}: {}: {e}", file.display(), crate::text::safe(path.trim().as_bytes()))),
+            Err(e) => Err(format!(
+                "{}: {}: {e}",
+                file.display(),
+                crate::text::safe(path.trim().as_bytes())
+            )),
         },
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+        Err(e)
+            if matches!(
+                e.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(false)
+        }
         // A loop device that has just gone says so.
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => Ok(false),
         Err(e) => Err(format!("{}: {e}", file.display())),

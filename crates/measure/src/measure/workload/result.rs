@@ -9,7 +9,8 @@ use crate::measure::{Conclusion, Estimate};
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
-    /// First writes into a new WAL segment: recycled, filled with zeros (`wal_init_zero`), or neither.
+    /// First writes into a new WAL segment: recycled, filled with zeros (`wal_init_zero`), or
+    /// neither.
     Segment,
     /// Sessions that share flushes, as PostgreSQL's do.
     Group,
@@ -21,16 +22,24 @@ pub enum Workload {
     Entangle,
     /// Writes that are never flushed: what the rest is above.
     Floor,
-    /// The tests of `pg_test_fsync`. Only by a flag of its own: its figures are for whoever reads that tool's.
+    /// The tests of `pg_test_fsync`. Only by a flag of its own: its figures are for whoever reads
+    /// that tool's.
     PgTestFsync,
-    /// InnoDB's transactions as the server of the target flushes them: part of every measurement for such a server.
+    /// InnoDB's transactions as the server of the target flushes them: part of every measurement
+    /// for such a server.
     Transaction,
 }
 
 impl Workload {
     /// Those that can be asked for, in the order they are measured.
-    pub const ALL: [Self; 6] =
-        [Self::Segment, Self::Group, Self::Innodb, Self::Files, Self::Entangle, Self::Floor];
+    pub const ALL: [Self; 6] = [
+        Self::Segment,
+        Self::Group,
+        Self::Innodb,
+        Self::Files,
+        Self::Entangle,
+        Self::Floor,
+    ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -79,7 +88,8 @@ pub struct WorkloadRow {
     pub threads: u32,
     /// Bytes written per operation.
     pub bytes: u64,
-    /// Operations measured, warm-up not counted. Zero when it could not be done; then `error` says why.
+    /// Operations measured, warm-up not counted. Zero when it could not be done; then `error` says
+    /// why.
     pub samples: u64,
     /// Operations per second of all threads together: the median of the rounds, with its interval.
     pub per_second: Estimate,
@@ -96,14 +106,16 @@ pub struct WorkloadRow {
     pub max_us: f64,
     /// Flushes asked for per operation.
     pub flush_calls_per_operation: f64,
-    /// Flushes the disks counted per operation; absent where they do not count, or others have a share.
+    /// Flushes the disks counted per operation; absent where they do not count, or others have a
+    /// share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes_per_operation: Option<f64>,
     /// The row this one is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// How much an operation costs compared with that row, paired by round: 2 is twice as much. With several threads it is
-    /// the time that passes per operation, so less than 1 is a gain of working side by side.
+    /// How much an operation costs compared with that row, paired by round: 2 is twice as much.
+    /// With several threads it is the time that passes per operation, so less than 1 is a gain of
+    /// working side by side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_ratio: Option<Estimate>,
     /// Whether that comparison came to an end; absent where there is none.

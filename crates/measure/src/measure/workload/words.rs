@@ -1,5 +1,5 @@
-//! Workloads in words: the sentence of each, and the lines of the probe's own output. Row names are those of the
-//! prober; a sentence omits parts without a row.
+//! Workloads in words: the sentence of each, and the lines of the probe's own output. Row names are
+//! those of the prober; a sentence omits parts without a row.
 
 use super::super::{Conclusion, Method, PgTest};
 use super::result::{Workload, WorkloadResult, WorkloadRow};
@@ -35,7 +35,10 @@ fn beside(rows: &[WorkloadRow], name: &str) -> Option<String> {
     Some(match row.settled? {
         Conclusion::Settled => format!("{:.1} × as long", ratio.value),
         Conclusion::NoMeaningfulDifference => "just as long".to_owned(),
-        Conclusion::NotSettled => format!("{:.1} to {:.1} × as long (undecided)", ratio.low, ratio.high),
+        Conclusion::NotSettled => format!(
+            "{:.1} to {:.1} × as long (undecided)",
+            ratio.low, ratio.high
+        ),
     })
 }
 
@@ -47,7 +50,11 @@ fn as_many(row: &WorkloadRow) -> Option<String> {
         Conclusion::Settled => format!("{:.1} × as many", times(ratio.value)),
         Conclusion::NoMeaningfulDifference => "no more".to_owned(),
         Conclusion::NotSettled => {
-            format!("{:.1} to {:.1} × as many, undecided", times(ratio.high), times(ratio.low))
+            format!(
+                "{:.1} to {:.1} × as many, undecided",
+                times(ratio.high),
+                times(ratio.low)
+            )
         }
     })
 }
@@ -142,8 +149,9 @@ fn entangle(rows: &[WorkloadRow]) -> Option<String> {
 fn floor(rows: &[WorkloadRow]) -> Option<String> {
     let (write, open) = (median(rows, "write")?, median(rows, "open, write, close")?);
     let direct = median(rows, "write, O_DIRECT");
-    let direct =
-        direct.map_or_else(String::new, |us| format!("; with O_DIRECT {us}, to the disk but not durable"));
+    let direct = direct.map_or_else(String::new, |us| {
+        format!("; with O_DIRECT {us}, to the disk but not durable")
+    });
     Some(format!(
         "A write of 8 kB that is never flushed takes {write}, {open} when the file is opened for each{direct}."
     ))
@@ -152,18 +160,30 @@ fn floor(rows: &[WorkloadRow]) -> Option<String> {
 /// The rows with the fewest and the most threads.
 fn ends(rows: &[WorkloadRow]) -> Option<(&WorkloadRow, &WorkloadRow)> {
     let measured = || rows.iter().filter(|row| row.samples > 0);
-    Some((measured().min_by_key(|row| row.threads)?, measured().max_by_key(|row| row.threads)?))
+    Some((
+        measured().min_by_key(|row| row.threads)?,
+        measured().max_by_key(|row| row.threads)?,
+    ))
 }
 
 /// A title, a heading, one line per row and the sentence.
 pub fn lines(found: &WorkloadResult) -> Vec<String> {
-    let title = format!("{}: {}; {} rounds", found.workload.name(), found.operation, found.rounds);
+    let title = format!(
+        "{}: {}; {} rounds",
+        found.workload.name(),
+        found.operation,
+        found.rounds
+    );
     let heading = format!(
         "{:<30} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}  cost",
         "", "median", "p95", "p99", "max", "a second", "sync/op"
     );
     let rows = found.rows.iter().map(line);
-    [title, heading].into_iter().chain(rows).chain([found.sentence.clone()]).collect()
+    [title, heading]
+        .into_iter()
+        .chain(rows)
+        .chain([found.sentence.clone()])
+        .collect()
 }
 
 fn line(row: &WorkloadRow) -> String {
@@ -172,9 +192,15 @@ fn line(row: &WorkloadRow) -> String {
         return format!("{name:<30} {error}");
     }
     let p99 = row.p99_us.map_or_else(|| "-".to_owned(), text::micros);
-    let cost = row.cost_ratio.zip(row.against.as_ref()).map_or_else(String::new, |(ratio, against)| {
-        format!("{:.2} × {against} ({:.2} to {:.2})", ratio.value, ratio.low, ratio.high)
-    });
+    let cost =
+        row.cost_ratio
+            .zip(row.against.as_ref())
+            .map_or_else(String::new, |(ratio, against)| {
+                format!(
+                    "{:.2} × {against} ({:.2} to {:.2})",
+                    ratio.value, ratio.low, ratio.high
+                )
+            });
     let line = format!(
         "{name:<30} {:>9} {:>9} {p99:>9} {:>9} {:>9} {:>7.2}  {cost}",
         text::micros(row.median_us.value),
@@ -193,9 +219,19 @@ mod tests {
 
     fn series(name: &str, threads: u32, us: f64) -> Series {
         let seconds = 10.0 * us / 1e6 / f64::from(threads);
-        let pass = Pass { times_us: vec![us; 10], seconds, flush_calls: 10, flushes: None };
+        let pass = Pass {
+            times_us: vec![us; 10],
+            seconds,
+            flush_calls: 10,
+            flushes: None,
+        };
         let against = (threads > 1 || name.contains("beside")).then_some(0);
-        Series { threads, against, rounds: vec![pass; 8], ..Series::new(name, 512) }
+        Series {
+            threads,
+            against,
+            rounds: vec![pass; 8],
+            ..Series::new(name, 512)
+        }
     }
 
     fn found(workload: Workload, rows: &[Series]) -> WorkloadResult {
@@ -204,7 +240,10 @@ mod tests {
 
     #[test]
     fn a_group_says_what_sharing_gives() {
-        let rows = [series("1 session", 1, 200.0), series("16 sessions", 16, 400.0)];
+        let rows = [
+            series("1 session", 1, 200.0),
+            series("16 sessions", 16, 400.0),
+        ];
         insta::assert_snapshot!(lines(&found(Workload::Group, &rows)).join("\n"), @r#"
 group: commits of 512 B; one flush covers all that are waiting; fdatasync; 8 rounds
                                   median       p95       p99       max  a second sync/op  cost
@@ -216,14 +255,24 @@ One session completes 5 000 commits a second, 16 together 40 000 (8.0 × as many
 
     #[test]
     fn other_rows_make_other_sentences() {
-        let rows =
-            ["fdatasync, alone", "fdatasync, beside a writer", "fsync, alone", "fsync, beside a writer"];
-        let rows: Vec<_> =
-            rows.iter().zip([100.0, 150.0, 200.0, 900.0]).map(|(n, us)| series(n, 1, us)).collect();
+        let rows = [
+            "fdatasync, alone",
+            "fdatasync, beside a writer",
+            "fsync, alone",
+            "fsync, beside a writer",
+        ];
+        let rows: Vec<_> = rows
+            .iter()
+            .zip([100.0, 150.0, 200.0, 900.0])
+            .map(|(n, us)| series(n, 1, us))
+            .collect();
         insta::assert_snapshot!(found(Workload::Entangle, &rows).sentence, @r#"
 Beside a writer on the same file system a commit with fdatasync takes 1.5 × as long as alone (p95 150 µs instead of 100 µs), with fsync 9.0 × as long (p95 900 µs instead of 200 µs).
 "#);
-        let rows = [series("write", 1, 2.0), series("open, write, close", 1, 5.0)];
+        let rows = [
+            series("write", 1, 2.0),
+            series("open, write, close", 1, 5.0),
+        ];
         insta::assert_snapshot!(found(Workload::Floor, &rows).sentence, @r#"
 A write of 8 kB that is never flushed takes 2.0 µs, 5.0 µs when the file is opened for each.
 "#);
@@ -233,7 +282,11 @@ A write of 8 kB that is never flushed takes 2.0 µs, 5.0 µs when the file is op
     fn nothing_measured_is_said() {
         for workload in Workload::ALL {
             let found = found(workload, &[Series::new("write", 1)]);
-            assert!(found.sentence.starts_with("Too little"), "{}", found.sentence);
+            assert!(
+                found.sentence.starts_with("Too little"),
+                "{}",
+                found.sentence
+            );
         }
     }
 }

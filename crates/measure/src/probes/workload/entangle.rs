@@ -1,8 +1,10 @@
-//! The cost of a neighbour: commits alone, and commits beside a writer that appends to another file of the same file
-//! system. The writer starts writeback every 256 kB, as PostgreSQL's checkpointer does (`checkpoint_flush_after`).
+//! The cost of a neighbour: commits alone, and commits beside a writer that appends to another file
+//! of the same file system. The writer starts writeback every 256 kB, as PostgreSQL's checkpointer
+//! does (`checkpoint_flush_after`).
 //!
-//! A journal with ordered data writes the neighbour's new blocks before it commits, and the disk has its own queue. The
-//! writer is gentle: at most 32 MiB a second, and nothing once its part of a round is over.
+//! A journal with ordered data writes the neighbour's new blocks before it commits, and the disk
+//! has its own queue. The writer is gentle: at most 32 MiB a second, and nothing once its part of a
+//! round is over.
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -26,7 +28,12 @@ const PAUSE: Duration = Duration::from_millis(8);
 pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
     stage.filled("wal")?;
     let failed = |errno| stage.failed(errno, "making a scratch file");
-    let neighbour = Rc::new(stage.scratch.make("neighbour", OFlags::empty()).map_err(failed)?);
+    let neighbour = Rc::new(
+        stage
+            .scratch
+            .make("neighbour", OFlags::empty())
+            .map_err(failed)?,
+    );
     let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
     for (i, method) in [Method::Fdatasync, Method::Fsync].into_iter().enumerate() {
         for beside in [false, true] {
@@ -59,12 +66,18 @@ impl LoadGenerator for Commits {
     }
 
     fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
-        let Some(neighbour) = self.neighbour.clone() else { return Ok(vec![self.commits(stage)?]) };
+        let Some(neighbour) = self.neighbour.clone() else {
+            return Ok(vec![self.commits(stage)?]);
+        };
         let pass = self.beside(stage, &neighbour);
         // The neighbour's remains are removed before others are measured.
-        let gone = rustix::fs::ftruncate(&*neighbour, 0).and_then(|()| rustix::fs::fsync(&*neighbour));
+        let gone =
+            rustix::fs::ftruncate(&*neighbour, 0).and_then(|()| rustix::fs::fsync(&*neighbour));
         gone.map_err(|errno| stage.failed(errno, "cutting the neighbour's file"))?;
-        Ok(vec![Pass { flushes: None, ..pass? }])
+        Ok(vec![Pass {
+            flushes: None,
+            ..pass?
+        }])
     }
 }
 
@@ -73,7 +86,10 @@ impl Commits {
         let (writer, cursor) = (&self.writer, &mut self.cursor);
         stage.repeat("a commit", PAGE as u64, u64::MAX, || {
             let done = writer.commit(stage.pages.bytes(PAGE), cursor.take(PAGE))?;
-            Ok(OperationResult { flush_calls: 1, interrupted: done.interrupted })
+            Ok(OperationResult {
+                flush_calls: 1,
+                interrupted: done.interrupted,
+            })
         })
     }
 
@@ -105,14 +121,20 @@ impl Commits {
 }
 
 /// Appends a chunk and starts its writeback without waiting.
-fn append(stage: &WorkloadContext<'_>, file: &OwnedFd, noise: &[u8], at: &mut u64) -> Result<(), Stop> {
+fn append(
+    stage: &WorkloadContext<'_>,
+    file: &OwnedFd,
+    noise: &[u8],
+    at: &mut u64,
+) -> Result<(), Stop> {
     stage.spend(noise.len() as u64)?;
     let failed = |errno| stage.failed(errno, "writing beside commits");
     match again(&mut false, || rustix::io::pwrite(file, noise, *at)).map_err(failed)? {
         0 => return Err(failed(Errno::NOSPC)),
         written => *at += written as u64,
     }
-    // posix_fadvise(2): starts writeback of pages that are no longer wanted; its result is only advisory.
+    // posix_fadvise(2): starts writeback of pages that are no longer wanted; its result is only
+    // advisory.
     let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
     Ok(())
 }

@@ -1,9 +1,10 @@
-//! Group commit: sessions that share flushes as PostgreSQL's do (`XLogFlush` in xlog.c). A session that finds nobody
-//! flushing leads: one pwrite of all pages with records inserted so far, one fdatasync. Sessions that arrive meanwhile
-//! wait, and then either find themselves flushed or one of them leads.
+//! Group commit: sessions that share flushes as PostgreSQL's do (`XLogFlush` in xlog.c). A session
+//! that finds nobody flushing leads: one pwrite of all pages with records inserted so far, one
+//! fdatasync. Sessions that arrive meanwhile wait, and then either find themselves flushed or one
+//! of them leads.
 //!
-//! `commit_delay` has its default, zero: a leader waits for nobody. A page that was flushed half full is written again
-//! with the next records, as in the server.
+//! `commit_delay` has its default, zero: a leader waits for nobody. A page that was flushed half
+//! full is written again with the next records, as in the server.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -23,12 +24,25 @@ pub(super) const RECORD: u64 = 512;
 pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
     let writer = Writer::new(Method::Fdatasync, stage.filled("group-wal")?);
     let wal = CyclicLog::new(writer, stage.file_bytes, PAGE as u64);
-    let log = Arc::new(SharedLog::new(move |stage, from, to| wal.append(stage, from, to)));
+    let log = Arc::new(SharedLog::new(move |stage, from, to| {
+        wal.append(stage, from, to)
+    }));
     let part = |sessions| {
-        let name = if sessions == 1 { "1 session".to_owned() } else { format!("{sessions} sessions") };
-        let row = Series { threads: sessions, ..Series::new(name, RECORD) };
+        let name = if sessions == 1 {
+            "1 session".to_owned()
+        } else {
+            format!("{sessions} sessions")
+        };
+        let row = Series {
+            threads: sessions,
+            ..Series::new(name, RECORD)
+        };
         let row = if sessions == 1 { row } else { row.against(0) };
-        Box::new(GroupCommit { row, log: Arc::clone(&log), most: u64::MAX }) as Box<dyn LoadGenerator>
+        Box::new(GroupCommit {
+            row,
+            log: Arc::clone(&log),
+            most: u64::MAX,
+        }) as Box<dyn LoadGenerator>
     };
     Ok(SESSIONS.into_iter().map(part).collect())
 }
@@ -49,14 +63,16 @@ impl LoadGenerator for GroupCommit {
 
     fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
         // The leader counts the bytes, since it writes whole pages.
-        let pass =
-            stage.together("a group commit", self.row.threads, 0, self.most, &|_, _| self.log.commit(stage));
+        let pass = stage.together("a group commit", self.row.threads, 0, self.most, &|_, _| {
+            self.log.commit(stage)
+        });
         Ok(vec![pass?])
     }
 }
 
 /// Writes and flushes what was inserted between two positions.
-type LogFlush = dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop> + Send + Sync;
+type LogFlush =
+    dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop> + Send + Sync;
 
 /// The log that sessions share. Positions count bytes from its beginning and never decrease.
 pub(super) struct SharedLog {
@@ -76,9 +92,16 @@ struct LogPosition {
 impl SharedLog {
     /// A log that is flushed so.
     pub(super) fn new(
-        flush: impl Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop> + Send + Sync + 'static,
+        flush: impl Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
-        Self { flush: Box::new(flush), log: Mutex::default(), changed: Condvar::new() }
+        Self {
+            flush: Box::new(flush),
+            log: Mutex::default(),
+            changed: Condvar::new(),
+        }
     }
 
     /// Inserts a record and returns when it is flushed.
@@ -87,10 +110,16 @@ impl SharedLog {
         log.inserted += RECORD;
         let wanted = log.inserted;
         while log.busy && log.flushed < wanted {
-            log = self.changed.wait(log).unwrap_or_else(PoisonError::into_inner);
+            log = self
+                .changed
+                .wait(log)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         if log.flushed >= wanted {
-            return Ok(OperationResult { flush_calls: 0, interrupted: false });
+            return Ok(OperationResult {
+                flush_calls: 0,
+                interrupted: false,
+            });
         }
         log.busy = true;
         let (from, to) = (log.flushed, log.inserted);
@@ -117,7 +146,11 @@ pub(super) struct CyclicLog {
 impl CyclicLog {
     /// A log in this file of so many bytes.
     pub(super) fn new(writer: Writer, file_bytes: u64, page: u64) -> Self {
-        Self { writer, bytes: file_bytes / page * page, page }
+        Self {
+            writer,
+            bytes: file_bytes / page * page,
+            page,
+        }
     }
 
     /// Writes the pages between two positions at once and flushes them.
@@ -129,20 +162,30 @@ impl CyclicLog {
     ) -> Result<OperationResult, Stop> {
         let (start, end) = (from / self.page * self.page, to.next_multiple_of(self.page));
         stage.spend(end - start)?;
-        self.write(stage, start, end).map_err(|errno| stage.failed(errno, "a group commit"))
+        self.write(stage, start, end)
+            .map_err(|errno| stage.failed(errno, "a group commit"))
     }
 
-    fn write(&self, stage: &WorkloadContext<'_>, start: u64, end: u64) -> Result<OperationResult, Errno> {
+    fn write(
+        &self,
+        stage: &WorkloadContext<'_>,
+        start: u64,
+        end: u64,
+    ) -> Result<OperationResult, Errno> {
         let length = |bytes: u64| usize::try_from(bytes).unwrap_or(PAGE);
         let (at, bytes) = (start % self.bytes, end - start);
         // At the end of the file the server goes on with another write.
         let first = bytes.min(self.bytes - at);
         let done = if first < bytes {
             self.writer.write(stage.pages.bytes(length(first)), at)?;
-            self.writer.commit(stage.pages.bytes(length(bytes - first)), 0)?
+            self.writer
+                .commit(stage.pages.bytes(length(bytes - first)), 0)?
         } else {
             self.writer.commit(stage.pages.bytes(length(bytes)), at)?
         };
-        Ok(OperationResult { flush_calls: 1, interrupted: done.interrupted })
+        Ok(OperationResult {
+            flush_calls: 1,
+            interrupted: done.interrupted,
+        })
     }
 }

@@ -1,8 +1,9 @@
-//! InnoDB's redo log and the binary log: records of 512 bytes and 4 kB appended and flushed, each log by itself and
-//! both in turn, as one transaction does with `innodb_flush_log_at_trx_commit=1` and `sync_binlog=1`.
+//! InnoDB's redo log and the binary log: records of 512 bytes and 4 kB appended and flushed, each
+//! log by itself and both in turn, as one transaction does with `innodb_flush_log_at_trx_commit=1`
+//! and `sync_binlog=1`.
 //!
-//! The redo log is a file of fixed size that is written cyclically. The binary log grows, so every flush of it records
-//! a new size and commits the file system's journal.
+//! The redo log is a file of fixed size that is written cyclically. The binary log grows, so every
+//! flush of it records a new size and commits the file system's journal.
 
 use std::cell::Cell;
 use std::os::fd::OwnedFd;
@@ -30,7 +31,12 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
         let file = stage.scratch.open("redo", open_flags(method));
         let file = file.map_err(|errno| stage.failed(errno, "opening the redo log"))?;
         let (writer, end) = (Writer::new(method, file), stage.file_bytes);
-        Ok(RedoLog { writer, end, at: Rc::clone(&at), grows: None })
+        Ok(RedoLog {
+            writer,
+            end,
+            at: Rc::clone(&at),
+            grows: None,
+        })
     };
     let mut binlogs = 0;
     let mut binlog = || -> Result<RedoLog, Stop> {
@@ -40,7 +46,12 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
         let again = file.and_then(|file| Ok((file, stage.scratch.open(&name, OFlags::empty())?)));
         let (file, again) = again.map_err(|errno| stage.failed(errno, "making a binary log"))?;
         let writer = Writer::new(Method::Fdatasync, file);
-        Ok(RedoLog { writer, end: BINLOG.min(stage.file_bytes), at: Rc::default(), grows: Some(again) })
+        Ok(RedoLog {
+            writer,
+            end: BINLOG.min(stage.file_bytes),
+            at: Rc::default(),
+            grows: Some(again),
+        })
     };
     let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
     let mut add = |name: &str, logs: [Vec<RedoLog>; 2], against: bool| {
@@ -52,9 +63,21 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
         }
     };
     let (data, open) = (Method::Fdatasync, Method::OpenDatasync);
-    add("redo, fdatasync", [vec![redo(data)?], vec![redo(data)?]], false);
-    add("redo, O_DSYNC", [vec![redo(open)?], vec![redo(open)?]], true);
-    add("binlog, fdatasync", [vec![binlog()?], vec![binlog()?]], true);
+    add(
+        "redo, fdatasync",
+        [vec![redo(data)?], vec![redo(data)?]],
+        false,
+    );
+    add(
+        "redo, O_DSYNC",
+        [vec![redo(open)?], vec![redo(open)?]],
+        true,
+    );
+    add(
+        "binlog, fdatasync",
+        [vec![binlog()?], vec![binlog()?]],
+        true,
+    );
     let both = [vec![redo(data)?, binlog()?], vec![redo(data)?, binlog()?]];
     add("both in turn", both, true);
     Ok(parts)
@@ -77,7 +100,11 @@ impl RedoLog {
         let done = self.writer.commit(record, at)?;
         let next = at + record.len() as u64;
         // A log that grows is truncated only between passes.
-        let next = if self.grows.is_none() && next + record.len() as u64 > self.end { 0 } else { next };
+        let next = if self.grows.is_none() && next + record.len() as u64 > self.end {
+            0
+        } else {
+            next
+        };
         self.at.set(next);
         Ok(done.interrupted)
     }
@@ -117,7 +144,10 @@ impl LoadGenerator for Transaction {
             for log in &self.logs {
                 interrupted |= log.append(record)?;
             }
-            Ok(OperationResult { flush_calls: self.logs.len() as u64, interrupted })
+            Ok(OperationResult {
+                flush_calls: self.logs.len() as u64,
+                interrupted,
+            })
         });
         Ok(vec![pass?])
     }

@@ -1,8 +1,10 @@
-//! The tests of `pg_test_fsync`, call for call as version 15 makes them (src/bin/pg_test_fsync/pg_test_fsync.c): always
-//! at the beginning of a file of 16 MiB, the open methods with O_DIRECT, each 8 kB page in a write of its own.
+//! The tests of `pg_test_fsync`, call for call as version 15 makes them
+//! (src/bin/pg_test_fsync/pg_test_fsync.c): always at the beginning of a file of 16 MiB, the open
+//! methods with O_DIRECT, each 8 kB page in a write of its own.
 //!
-//! The order differs: rounds in turn instead of one test after the other, so that a drifting disk favours none. A disk
-//! of 4 kB sectors refuses writes of 1 and 2 kB with O_DIRECT. Here that affects their own rows only; the tool exits.
+//! The order differs: rounds in turn instead of one test after the other, so that a drifting disk
+//! favours none. A disk of 4 kB sectors refuses writes of 1 and 2 kB with O_DIRECT. Here that
+//! affects their own rows only; the tool exits.
 
 use std::os::fd::OwnedFd;
 use std::time::Instant;
@@ -18,15 +20,15 @@ use crate::probes::method::open_flags;
 
 const FILE: &str = "pg-test-fsync";
 
-/// The number of writes between two readings of the clock where nothing is flushed: a reading costs as much as a tenth
-/// of such a write.
+/// The number of writes between two readings of the clock where nothing is flushed: a reading costs
+/// as much as a tenth of such a write.
 const UNSYNCED: usize = 64;
 
 pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
     stage.filled(FILE)?;
     let part = |test: PgTest| -> Result<Box<dyn LoadGenerator>, Stop> {
-        let opened =
-            Opened::open(test, stage).map_err(|errno| stage.failed(errno, "opening the scratch file"))?;
+        let opened = Opened::open(test, stage)
+            .map_err(|errno| stage.failed(errno, "opening the scratch file"))?;
         Ok(Box::new(TestPart { test, opened }))
     };
     PG_TESTS.into_iter().map(part).collect()
@@ -43,7 +45,9 @@ enum Opened {
 
 impl Opened {
     fn open(test: PgTest, stage: &WorkloadContext<'_>) -> Result<Self, Errno> {
-        let Some(method) = test.method() else { return Ok(Self::Anew) };
+        let Some(method) = test.method() else {
+            return Ok(Self::Anew);
+        };
         let file = match stage.scratch.open(FILE, open_flags(method)) {
             Err(Errno::INVAL | Errno::OPNOTSUPP) if method.is_direct() => return Ok(Self::Refused),
             file => file?,
@@ -62,9 +66,16 @@ struct TestPart {
 
 impl LoadGenerator for TestPart {
     fn rows(&self) -> Vec<Series> {
-        let row = Series::new(self.test.name(), (self.test.writes() * self.test.bytes()) as u64);
-        let refused = matches!(self.opened, Opened::Refused).then(|| "O_DIRECT is refused here".to_owned());
-        vec![Series { error: refused, ..row }]
+        let row = Series::new(
+            self.test.name(),
+            (self.test.writes() * self.test.bytes()) as u64,
+        );
+        let refused =
+            matches!(self.opened, Opened::Refused).then(|| "O_DIRECT is refused here".to_owned());
+        vec![Series {
+            error: refused,
+            ..row
+        }]
     }
 
     fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
@@ -84,7 +95,8 @@ impl LoadGenerator for TestPart {
     }
 }
 
-/// Repeats an operation. The first one is not counted, because it may pay for another test's remains.
+/// Repeats an operation. The first one is not counted, because it may pay for another test's
+/// remains.
 fn repeat(
     stage: &WorkloadContext<'_>,
     bytes: u64,
@@ -93,24 +105,42 @@ fn repeat(
     stage.spend(bytes)?;
     operation().map_err(|errno| stage.failed(errno, "a write"))?;
     stage.repeat("a write", bytes, u64::MAX, || {
-        operation().map(|()| OperationResult { flush_calls: 1, interrupted: false })
+        operation().map(|()| OperationResult {
+            flush_calls: 1,
+            interrupted: false,
+        })
     })
 }
 
-/// One operation on an open file: its writes one after the other from the beginning, then the flush.
-fn once(file: &OwnedFd, test: PgTest, method: Method, stage: &WorkloadContext<'_>) -> Result<(), Errno> {
+/// One operation on an open file: its writes one after the other from the beginning, then the
+/// flush.
+fn once(
+    file: &OwnedFd,
+    test: PgTest,
+    method: Method,
+    stage: &WorkloadContext<'_>,
+) -> Result<(), Errno> {
     for nth in 0..test.writes() {
-        write(file, stage.pages.bytes(test.bytes()), (nth * test.bytes()) as u64)?;
+        write(
+            file,
+            stage.pages.bytes(test.bytes()),
+            (nth * test.bytes()) as u64,
+        )?;
     }
     flush(method, file, &mut false)
 }
 
 fn write(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
     let written = again(&mut false, || rustix::io::pwrite(file, bytes, offset))?;
-    if written == bytes.len() { Ok(()) } else { Err(Errno::NOSPC) }
+    if written == bytes.len() {
+        Ok(())
+    } else {
+        Err(Errno::NOSPC)
+    }
 }
 
-/// Whether a flush through another descriptor counts: write, fsync, close, open, close; or write, close, open, fsync, close.
+/// Whether a flush through another descriptor counts: write, fsync, close, open, close; or write,
+/// close, open, fsync, close.
 fn other_descriptor(reopens: bool, stage: &WorkloadContext<'_>) -> Result<(), Errno> {
     let open = || stage.scratch.open(FILE, OFlags::empty());
     let sync = |file: &OwnedFd| again(&mut false, || rustix::fs::fsync(file));
@@ -124,8 +154,8 @@ fn other_descriptor(reopens: bool, stage: &WorkloadContext<'_>) -> Result<(), Er
     if reopens { sync(&file) } else { Ok(()) }
 }
 
-/// Writes into one page of the page cache repeatedly. Only that page reaches the disk, now and then, so they do not
-/// count against the budget of bytes.
+/// Writes into one page of the page cache repeatedly. Only that page reaches the disk, now and
+/// then, so they do not count against the budget of bytes.
 fn unsynced(file: &OwnedFd, stage: &WorkloadContext<'_>) -> Result<Pass, Stop> {
     let page = stage.pages.bytes(PAGE);
     let mut pass = Pass::default();

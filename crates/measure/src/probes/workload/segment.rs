@@ -1,8 +1,10 @@
-//! First writes into a WAL segment: a recycled one (`wal_recycle`), a new one filled with zeros (`wal_init_zero`), and
-//! a new one of which only the last byte was written. Creating the segment is timed too, with the same calls as the
-//! server's (`XLogFileInitInternal` in xlog.c, `durable_rename` in fd.c).
+//! First writes into a WAL segment: a recycled one (`wal_recycle`), a new one filled with zeros
+//! (`wal_init_zero`), and a new one of which only the last byte was written. Creating the segment
+//! is timed too, with the same calls as the server's (`XLogFileInitInternal` in xlog.c,
+//! `durable_rename` in fd.c).
 //!
-//! fdatasync of a first write into a hole must commit the file system's journal; after an overwrite it need not.
+//! fdatasync of a first write into a hole must commit the file system's journal; after an overwrite
+//! it need not.
 
 use std::os::fd::OwnedFd;
 
@@ -35,7 +37,10 @@ struct Recycled {
 
 impl LoadGenerator for Recycled {
     fn rows(&self) -> Vec<Series> {
-        vec![Series::new("recycled", PAGE as u64), Series::new("recycling", 0)]
+        vec![
+            Series::new("recycled", PAGE as u64),
+            Series::new("recycling", 0),
+        ]
     }
 
     fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
@@ -58,7 +63,10 @@ impl LoadGenerator for Fresh {
         } else {
             ("not filled", "making, not filled")
         };
-        vec![Series::new(used, PAGE as u64).against(0), Series::new(made, u64::from(!self.zeros)).against(1)]
+        vec![
+            Series::new(used, PAGE as u64).against(0),
+            Series::new(made, u64::from(!self.zeros)).against(1),
+        ]
     }
 
     fn fixed_bytes(&self, stage: &WorkloadContext<'_>) -> u64 {
@@ -79,7 +87,10 @@ impl LoadGenerator for Fresh {
         })?;
         let used = commits(stage, USED)?;
         // Removed durably, so that no later commit has to record it.
-        let removed = stage.scratch.unlink(USED).and_then(|()| stage.scratch.sync_names());
+        let removed = stage
+            .scratch
+            .unlink(USED)
+            .and_then(|()| stage.scratch.sync_names());
         removed.map_err(|errno| stage.failed(errno, "removing a segment"))?;
         Ok(vec![used, made])
     }
@@ -88,7 +99,9 @@ impl LoadGenerator for Fresh {
 /// The server's write without `wal_init_zero`, and the flush.
 fn last_byte(stage: &WorkloadContext<'_>, file: &OwnedFd) -> Result<(), Stop> {
     stage.spend(1)?;
-    let written = again(&mut false, || rustix::io::pwrite(file, &[0], stage.file_bytes - 1));
+    let written = again(&mut false, || {
+        rustix::io::pwrite(file, &[0], stage.file_bytes - 1)
+    });
     let flushed = written.and_then(|_| again(&mut false, || rustix::fs::fsync(file)));
     flushed.map_err(|errno| stage.failed(errno, "making a segment"))
 }
@@ -113,9 +126,17 @@ fn commits(stage: &WorkloadContext<'_>, name: &str) -> Result<Pass, Stop> {
     let writer = Writer::new(Method::Fdatasync, file);
     let page = PAGE as u64;
     let mut at = 0;
-    stage.repeat("a commit into a segment", page, stage.file_bytes / page, || {
-        let done = writer.commit(stage.pages.bytes(PAGE), at)?;
-        at += page;
-        Ok::<_, Errno>(OperationResult { flush_calls: 1, interrupted: done.interrupted })
-    })
+    stage.repeat(
+        "a commit into a segment",
+        page,
+        stage.file_bytes / page,
+        || {
+            let done = writer.commit(stage.pages.bytes(PAGE), at)?;
+            at += page;
+            Ok::<_, Errno>(OperationResult {
+                flush_calls: 1,
+                interrupted: done.interrupted,
+            })
+        },
+    )
 }

@@ -1,8 +1,8 @@
-//! The means of every workload: the scratch directory, its share of time and bytes, and repetition of an operation by
-//! one or several threads.
+//! The means of every workload: the scratch directory, its share of time and bytes, and repetition
+//! of an operation by one or several threads.
 //!
-//! Time, bytes and the cancel flag are checked before every operation. A pass executes at least one operation per
-//! thread, however slow the disk, because a pass without any is meaningless.
+//! Time, bytes and the cancel flag are checked before every operation. A pass executes at least one
+//! operation per thread, however slow the disk, because a pass without any is meaningless.
 
 use std::os::fd::OwnedFd;
 use std::sync::RwLock;
@@ -59,7 +59,8 @@ pub struct WorkloadContext<'a> {
     share_bytes: u64,
 }
 
-/// The bytes that a pass may always write: on a fast disk fewer rounds are better than a pass of a few operations.
+/// The bytes that a pass may always write: on a fast disk fewer rounds are better than a pass of a
+/// few operations.
 const LEAST_SHARE: u64 = 1 << 20;
 
 impl<'a> WorkloadContext<'a> {
@@ -75,26 +76,48 @@ impl<'a> WorkloadContext<'a> {
         let (time, most_bytes) = limits;
         let (ends, written) = (Instant::now() + time, AtomicU64::new(0));
         let (share, share_bytes) = (Duration::ZERO, 0);
-        Self { scratch, pages, file_bytes, control, disks, ends, most_bytes, written, share, share_bytes }
+        Self {
+            scratch,
+            pages,
+            file_bytes,
+            control,
+            disks,
+            ends,
+            most_bytes,
+            written,
+            share,
+            share_bytes,
+        }
     }
 
-    /// Gives every part the same share of the time and bytes that remain after preparing, with one round for warming
-    /// up. `fixed_bytes` are written in every round.
+    /// Gives every part the same share of the time and bytes that remain after preparing, with one
+    /// round for warming up. `fixed_bytes` are written in every round.
     pub fn share_out(&mut self, rounds: u32, parts: usize, fixed_bytes: u64) {
         let bytes = self.most_bytes.saturating_sub(self.written()) / u64::from(rounds + 1);
-        self.share_bytes = (bytes.saturating_sub(fixed_bytes) / parts.max(1) as u64).max(LEAST_SHARE);
-        let left = self.ends.saturating_duration_since(Instant::now()).as_secs_f64();
+        self.share_bytes =
+            (bytes.saturating_sub(fixed_bytes) / parts.max(1) as u64).max(LEAST_SHARE);
+        let left = self
+            .ends
+            .saturating_duration_since(Instant::now())
+            .as_secs_f64();
         let share = left / (f64::from(rounds + 1) * parts.max(1) as f64);
-        // Longer passes would let a neighbour write more than is gentle; shorter ones would measure the start of
-        // threads.
+        // Longer passes would let a neighbour write more than is gentle; shorter ones would measure
+        // the start of threads.
         self.share = Duration::from_secs_f64(share.clamp(0.002, 0.5));
     }
 
     /// The number of rounds that fit the time when no pass exceeds `pass`.
     pub fn rounds_of_at_most(&self, pass: Duration, parts: usize) -> u32 {
-        let left = self.ends.saturating_duration_since(Instant::now()).as_secs_f64();
+        let left = self
+            .ends
+            .saturating_duration_since(Instant::now())
+            .as_secs_f64();
         let rounds = (left / (pass.as_secs_f64() * parts.max(1) as f64)).ceil();
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped"
+        )]
         let rounds = rounds.clamp(1.0, 1e6) as u32;
         rounds
     }
@@ -163,7 +186,8 @@ impl<'a> WorkloadContext<'a> {
         self.disks?.read()?.flushes
     }
 
-    /// Repeats an operation that writes so many bytes until the share of time is used up, at most `limit` times.
+    /// Repeats an operation that writes so many bytes until the share of time is used up, at most
+    /// `limit` times.
     pub fn repeat(
         &self,
         doing: &str,
@@ -192,18 +216,27 @@ impl<'a> WorkloadContext<'a> {
     }
 
     /// Executes an operation once.
-    pub fn once(&self, flush_calls: u64, operation: impl FnOnce() -> Result<(), Stop>) -> Result<Pass, Stop> {
+    pub fn once(
+        &self,
+        flush_calls: u64,
+        operation: impl FnOnce() -> Result<(), Stop>,
+    ) -> Result<Pass, Stop> {
         self.check()?;
         let before = self.flushes();
         let start = Instant::now();
         operation()?;
         let times_us = vec![micros(start)];
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Pass { times_us, seconds, flush_calls, flushes: counted(before, self.flushes()) })
+        Ok(Pass {
+            times_us,
+            seconds,
+            flush_calls,
+            flushes: counted(before, self.flushes()),
+        })
     }
 
-    /// Repeats an operation in several concurrent threads, each at most `limit` times. The operation receives the
-    /// number of the thread and of its turn.
+    /// Repeats an operation in several concurrent threads, each at most `limit` times. The
+    /// operation receives the number of the thread and of its turn.
     pub fn together(
         &self,
         doing: &str,
@@ -231,7 +264,8 @@ impl<'a> WorkloadContext<'a> {
                 let spawned = thread::Builder::new().spawn_scoped(scope, move || work(number));
                 let Ok(spawned) = spawned else {
                     ended.store(true, Ordering::Relaxed);
-                    let says = format!("{doing} failed: this system allows no {threads} more threads");
+                    let says =
+                        format!("{doing} failed: this system allows no {threads} more threads");
                     return Err(ProbeError::new(ErrorKind::Other, says).into());
                 };
                 running.push(spawned);
@@ -239,11 +273,18 @@ impl<'a> WorkloadContext<'a> {
             let before = self.flushes();
             let begun = Instant::now();
             drop(closed);
-            let done: Vec<_> = running.into_iter().map(thread::ScopedJoinHandle::join).collect();
+            let done: Vec<_> = running
+                .into_iter()
+                .map(thread::ScopedJoinHandle::join)
+                .collect();
             pass.seconds = begun.elapsed().as_secs_f64();
             pass.flushes = counted(before, self.flushes());
-            let gave_up = |_| Err(ProbeError::new(ErrorKind::Other, format!("{doing} failed")).into());
-            let mut done: Vec<_> = done.into_iter().map(|one| one.unwrap_or_else(gave_up)).collect();
+            let gave_up =
+                |_| Err(ProbeError::new(ErrorKind::Other, format!("{doing} failed")).into());
+            let mut done: Vec<_> = done
+                .into_iter()
+                .map(|one| one.unwrap_or_else(gave_up))
+                .collect();
             // A failure matters more than the end of another thread.
             done.sort_by_key(|one| !matches!(one, Err(Stop::Failed(_))));
             for one in done {
@@ -291,5 +332,7 @@ fn micros(since: Instant) -> f64 {
 }
 
 fn counted(before: Option<u64>, after: Option<u64>) -> Option<u64> {
-    before.zip(after).map(|(before, after)| after.saturating_sub(before))
+    before
+        .zip(after)
+        .map(|(before, after)| after.saturating_sub(before))
 }

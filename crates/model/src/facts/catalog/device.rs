@@ -6,19 +6,26 @@ facts! {
     PATH: String = Device "device.path" ValueKind::Text, assigned, identifies;
     /// Major and minor number, from uevent in sysfs; this is how mounts name their device.
     DEVNO: String = Device "device.devno" ValueKind::Text, drifting, identifies;
-    /// What it is: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`, `dm`, `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
+    /// What it is: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`, `dm`,
+    /// `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
     KIND: DeviceKind = Device "device.kind", identifies;
-    /// How a disk is attached: `nvme`, `scsi`, `sata`, `sas`, `usb`, `virtio`, `virtio-scsi`, `xen`, `vmware`, `hyperv`, `mmc`, `pmem`, `network`, `megaraid`, `raid`, `other`.
+    /// How a disk is attached: `nvme`, `scsi`, `sata`, `sas`, `usb`, `virtio`, `virtio-scsi`,
+    /// `xen`, `vmware`, `hyperv`, `mmc`, `pmem`, `network`, `megaraid`, `raid`, `other`.
     TRANSPORT: Transport = Device "device.transport", prices, speed;
-    /// What carries a disk on the network: `tcp`, `rdma` or `fc` (NVMe over fabrics, from /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
+    /// What carries a disk on the network: `tcp`, `rdma` or `fc` (NVMe over fabrics, from
+    /// /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
     FABRIC: Fabric = Device "device.fabric", prices, speed;
-    /// Identity of the unit that a disk shows, by which several paths to one unit are known, from `wwid` in sysfs; masked in captures.
+    /// Identity of the unit that a disk shows, by which several paths to one unit are known, from
+    /// `wwid` in sysfs; masked in captures.
     UNIT: String = Device "device.unit" ValueKind::Text, identity;
     /// Which cloud service a disk is, by its exact model string.
     CLOUD: Cloud = Device "device.cloud", concluded, identifies;
-    /// Whether what it holds is gone when the virtual machine is stopped or moved, by its cloud's model string.
+    /// Whether what it holds is gone when the virtual machine is stopped or moved, by its cloud's
+    /// model string.
     EPHEMERAL: bool = Device "device.ephemeral" ValueKind::Bool, concluded, health;
-    /// What it is made of, for what speed can be expected: `platters`, `flash`, `persistent memory`, `memory`, or `virtual` where only a hypervisor, a controller or a network knows.
+    /// What it is made of, for what speed can be expected: `platters`, `flash`,
+    /// `persistent memory`, `memory`, or `virtual` where only a hypervisor, a controller or a
+    /// network knows.
     MEDIUM: Medium = Device "device.medium", prices, speed;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
     RPM: u64 = Device "device.rpm" ValueKind::Count, speed;
@@ -26,7 +33,8 @@ facts! {
     DRIVER: String = Device "device.driver" ValueKind::Text, prices, speed;
     /// Vendor and model.
     MODEL: String = Device "device.model" ValueKind::Text, prices, identifies;
-    /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` beside its model in sysfs.
+    /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` beside its model in
+    /// sysfs.
     FIRMWARE: String = Device "device.firmware" ValueKind::Text, prices, identifies;
     /// Serial number of an NVMe or virtio disk, from sysfs; masked in captures.
     SERIAL: String = Device "device.serial" ValueKind::Text, identity;
@@ -34,25 +42,34 @@ facts! {
     SIZE: u64 = Device "device.size" ValueKind::Bytes, identifies;
     /// Whether it is read-only.
     READ_ONLY: bool = Device "device.read_only" ValueKind::Bool, health;
-    /// The kernel's rotational flag, a hint only (virtual disks and RAID volumes often say yes), from sysfs-block.
+    /// The kernel's rotational flag, a hint only (virtual disks and RAID volumes often say yes),
+    /// from sysfs-block.
     ROTATIONAL: bool = Device "device.rotational" ValueKind::Bool, speed;
     /// Active I/O scheduler, from sysfs-block.
     SCHEDULER: String = Device "device.scheduler" ValueKind::Text, prices, speed;
     /// Where a partition begins on its disk, from `start` in sysfs-block.
     START: u64 = Device "device.start" ValueKind::Bytes, speed;
-    /// Whether it begins on a boundary of the disk's physical blocks, from `alignment_offset` and `start` in sysfs-block.
+    /// Whether it begins on a boundary of the disk's physical blocks, from `alignment_offset` and
+    /// `start` in sysfs-block.
     ALIGNED: bool = Device "device.aligned" ValueKind::Bool, concluded, speed;
-    /// Preferred size of a write, a whole stripe on RAID; 0 where none is told, from queue/optimal_io_size in sysfs-block.
+    /// Preferred size of a write, a whole stripe on RAID; 0 where none is told, from
+    /// queue/optimal_io_size in sysfs-block.
     OPTIMAL_IO: u64 = Device "device.optimal_io" ValueKind::Bytes, speed;
-    /// Latency at which the kernel throttles writeback, in microseconds; 0 where it does not, from queue/wbt_lat_usec in sysfs-block.
+    /// Latency at which the kernel throttles writeback, in microseconds; 0 where it does not, from
+    /// queue/wbt_lat_usec in sysfs-block.
     WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" ValueKind::Micros, prices, speed;
-    /// How long a disk may take for a request before the kernel gives it up, in milliseconds, from queue/io_timeout in sysfs-block (5.0 and later), for SCSI from device/timeout.
+    /// How long a disk may take for a request before the kernel gives it up, in milliseconds, from
+    /// queue/io_timeout in sysfs-block (5.0 and later), for SCSI from device/timeout.
     IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms" ValueKind::Count;
-    /// Largest write that the kernel sends to the device in one request, from queue/max_sectors_kb in sysfs-block.
+    /// Largest write that the kernel sends to the device in one request, from queue/max_sectors_kb
+    /// in sysfs-block.
     MAX_IO: u64 = Device "device.max_io" ValueKind::Bytes, speed;
-    /// Largest write the device promises not to tear; 0 where it promises nothing, from queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
+    /// Largest write the device promises not to tear; 0 where it promises nothing, from
+    /// queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
     ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" ValueKind::Bytes, speed;
-    /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block), `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for what only a hypervisor, a controller or a network shows.
+    /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block),
+    /// `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for what only
+    /// a hypervisor, a controller or a network shows.
     SHINGLED: Shingled = Device "device.shingled", concluded, speed;
     /// Smallest unit that can be addressed, from sysfs-block.
     LOGICAL_BLOCK: u64 = Device "device.logical_block" ValueKind::Bytes, speed;
@@ -62,37 +79,52 @@ facts! {
     DISCARD_MAX: u64 = Device "device.discard_max" ValueKind::Bytes, speed;
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
     ZONED: Zoned = Device "device.zoned", speed;
-    /// What the kernel believes of the cache, per queue: `write back` (flushes are sent) or `write through` (they are not), from queue/write_cache in sysfs-block.
+    /// What the kernel believes of the cache, per queue: `write back` (flushes are sent) or
+    /// `write through` (they are not), from queue/write_cache in sysfs-block.
     WRITE_CACHE: WriteCache = Device "device.write_cache", prices, of_cache;
     /// Whether the driver passes forced unit access, from queue/fua in sysfs-block.
     FUA: bool = Device "device.fua" ValueKind::Bool, prices, of_cache;
-    /// What the driver was told by the disk of its cache: SCSI `cache_type` (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
+    /// What the driver was told by the disk of its cache: SCSI `cache_type`
+    /// (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
     CACHE_TYPE: CacheType = Device "device.cache_type", prices, of_cache;
-    /// The disk's own answer, asked as root past the kernel: whether its write cache is `on` or `off` (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
+    /// The disk's own answer, asked as root past the kernel: whether its write cache is `on` or
+    /// `off` (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
     DRIVE_CACHE: DriveCache = Device "device.drive_cache", prices, of_cache;
-    /// Whether an NVMe controller says that it has a volatile write cache, from the field VWC of `nvme id-ctrl`.
+    /// Whether an NVMe controller says that it has a volatile write cache, from the field VWC of
+    /// `nvme id-ctrl`.
     NVME_VOLATILE: bool = Device "nvme.volatile_cache" ValueKind::Bool, prices, of_cache;
-    /// What an NVMe controller warns of, from `critical_warning` of `nvme smart-log`: `spare low`, `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
+    /// What an NVMe controller warns of, from `critical_warning` of `nvme smart-log`: `spare low`,
+    /// `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
     NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" ValueKind::List, health;
-    /// Blocks an NVMe controller says it writes without tearing on power failure, less one (AWUPF of `nvme id-ctrl`); drives report it wrongly, so nothing may rest on it.
+    /// Blocks an NVMe controller says it writes without tearing on power failure, less one (AWUPF
+    /// of `nvme id-ctrl`); drives report it wrongly, so nothing may rest on it.
     NVME_AWUPF: u64 = Device "nvme.awupf" ValueKind::Count, speed;
-    /// What an NVMe drive says of the capacitor that carries its memory through a power failure, from its OCP log page C0h (`nvme get-log -i 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` where the page has another GUID or version.
+    /// What an NVMe drive says of the capacitor that carries its memory through a power failure,
+    /// from its OCP log page C0h (`nvme get-log -i 0xc0 -l 512`): `healthy`, `degraded`, `failed`,
+    /// `absent`; `unreadable` where the page has another GUID or version.
     NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", prices;
-    /// How much of that capacitor is left, in percent: 100 is what it had to hold when the drive was made, 1 the least for a proper shutdown, from the same page.
+    /// How much of that capacitor is left, in percent: 100 is what it had to hold when the drive
+    /// was made, 1 the least for a proper shutdown, from the same page.
     NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent" ValueKind::Number, drifting;
-    /// How often an NVMe drive was carried through a power failure by its capacitor, from the same page.
+    /// How often an NVMe drive was carried through a power failure by its capacitor, from the same
+    /// page.
     NVME_PLP_STARTS: u64 = Device "nvme.plp_starts" ValueKind::Count, drifting;
-    /// How often an NVMe drive was shut down before all of its memory was written, from the same page.
+    /// How often an NVMe drive was shut down before all of its memory was written, from the same
+    /// page.
     NVME_INCOMPLETE_SHUTDOWNS: u64 = Device "nvme.incomplete_shutdowns" ValueKind::Count;
-    /// Whether the kernel counts flushes for it (17 fields in `stat`, since 5.5, and not bio-based).
+    /// Whether the kernel counts flushes for it (17 fields in `stat`, since 5.5, and not
+    /// bio-based).
     COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, of_cache;
-    /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`, `unknown`, `contradictory`.
+    /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`,
+    /// `unknown`, `contradictory`.
     CACHE: Cache = Device "device.cache", judged, of_cache;
-    /// Who alone knows whether a disk keeps what it acknowledged, where nobody can see into it: `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
+    /// Who alone knows whether a disk keeps what it acknowledged, where nobody can see into it:
+    /// `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
     GUARANTOR: Guarantor = Device "device.guarantor", judged, of_cache;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
     MD_LEVEL: ArrayLevel = Device "md.level", prices, speed;
-    /// State of an md array, from md/array_state: `inactive` and `clear` do not run, `broken` has failed, `readonly` takes no writes, `read-auto` is read-only until the first write.
+    /// State of an md array, from md/array_state: `inactive` and `clear` do not run, `broken` has
+    /// failed, `readonly` takes no writes, `read-auto` is read-only until the first write.
     MD_STATE: ArrayState = Device "md.array_state", drifting, health;
     /// Members an md array lacks, from md/degraded.
     MD_DEGRADED: u64 = Device "md.degraded" ValueKind::Count, prices, health;
@@ -102,51 +134,71 @@ facts! {
     MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", prices, health;
     /// Member count an md array should have, from md/raid_disks.
     MD_DISKS: u64 = Device "md.raid_disks" ValueKind::Count, prices, speed;
-    /// Kind of superblock of an md array, `external:imsm` and the like for firmware RAID, from md/metadata_version.
+    /// Kind of superblock of an md array, `external:imsm` and the like for firmware RAID, from
+    /// md/metadata_version.
     MD_METADATA: String = Device "md.metadata" ValueKind::Text;
     /// Chunk of a striped md array, from md/chunk_size.
     MD_CHUNK: u64 = Device "md.chunk" ValueKind::Bytes, speed;
-    /// Where an md array keeps its write-intent bitmap, `none` where it has none, from md/bitmap/location.
+    /// Where an md array keeps its write-intent bitmap, `none` where it has none, from
+    /// md/bitmap/location.
     MD_BITMAP: String = Device "md.bitmap" ValueKind::Text, prices, speed;
     /// Members of an md array that are only read when nothing else is left, from md/dev-*/state.
     MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly" ValueKind::List, assigned, prices, speed;
-    /// Writes that may lag behind on write-mostly members of an md array; 0 where none may, from md/bitmap/backlog.
+    /// Writes that may lag behind on write-mostly members of an md array; 0 where none may, from
+    /// md/bitmap/backlog.
     MD_WRITE_BEHIND: u64 = Device "md.write_behind" ValueKind::Count, prices, speed;
-    /// Members of an md array and what each is (`sda1 in_sync`, `sdb1 faulty`), from md/dev-*/state.
+    /// Members of an md array and what each is (`sda1 in_sync`, `sdb1 faulty`), from
+    /// md/dev-*/state.
     MD_MEMBERS: Vec<String> = Device "md.members" ValueKind::List, assigned, prices;
-    /// Members of an md array that have failed and are still attached, from md/dev-*/state; nothing stands on them any more.
+    /// Members of an md array that have failed and are still attached, from md/dev-*/state; nothing
+    /// stands on them any more.
     MD_FAILED: Vec<String> = Device "md.failed_members" ValueKind::List, assigned, health;
-    /// Members of an md array that work and should be replaced or looked at (`sda1 write_error`), from md/dev-*/state: `blocked`, `write_error`, `want_replacement`.
+    /// Members of an md array that work and should be replaced or looked at (`sda1 write_error`),
+    /// from md/dev-*/state: `blocked`, `write_error`, `want_replacement`.
     MD_SUSPECT: Vec<String> = Device "md.suspect_members" ValueKind::List, assigned, drifting, health;
-    /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`, `striped`, `thin`, `cache` ...
+    /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`,
+    /// `striped`, `thin`, `cache` ...
     DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, prices, speed;
-    /// Largest power of two, 1 MiB at most, that divides where every linear target of a device-mapper device begins, on it and on the device below, from `dmsetup table` as root.
+    /// Largest power of two, 1 MiB at most, that divides where every linear target of a
+    /// device-mapper device begins, on it and on the device below, from `dmsetup table` as root.
     DM_ALIGNMENT: u64 = Device "dm.alignment" ValueKind::Bytes, speed;
-    /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`, from `dmsetup table`; a writecache target always holds them back.
+    /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`,
+    /// from `dmsetup table`; a writecache target always holds them back.
     DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", prices, of_cache;
-    /// Whether requests to a multipath device wait for a path when none is left, instead of failing, from `dmsetup table` as root.
+    /// Whether requests to a multipath device wait for a path when none is left, instead of
+    /// failing, from `dmsetup table` as root.
     DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path" ValueKind::Bool;
     /// State of a device-mapper device, the worst of its targets, from `dmsetup status` as root.
     DM_STATE: MappingState = Device "dm.state", drifting, health;
-    /// Copies or paths of a device-mapper device that have failed or are missing (`leg 1`, `path 8:32`, `journal`), from `dmsetup status` as root.
+    /// Copies or paths of a device-mapper device that have failed or are missing (`leg 1`,
+    /// `path 8:32`, `journal`), from `dmsetup status` as root.
     DM_FAILED: Vec<String> = Device "dm.failed_members" ValueKind::List, drifting, health;
-    /// Copies of a device-mapper device that are still being written, from `dmsetup status` as root.
+    /// Copies of a device-mapper device that are still being written, from `dmsetup status` as
+    /// root.
     DM_LAGGING: Vec<String> = Device "dm.lagging_members" ValueKind::List, drifting, health;
-    /// Blocks of a device-mapper cache that only the cache's disk holds, from `dmsetup status` as root.
+    /// Blocks of a device-mapper cache that only the cache's disk holds, from `dmsetup status` as
+    /// root.
     DM_DIRTY: u64 = Device "dm.dirty_blocks" ValueKind::Count, drifting;
     /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
     THIN_DATA: f64 = Device "thin.data_percent" ValueKind::Number, drifting, health;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
     THIN_METADATA: f64 = Device "thin.metadata_percent" ValueKind::Number, drifting, health;
-    /// Whether bcache holds writes back, from bcache/cache_mode (Documentation/admin-guide/bcache.rst).
+    /// Whether bcache holds writes back, from bcache/cache_mode
+    /// (Documentation/admin-guide/bcache.rst).
     BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", prices, of_cache;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
     BCACHE_STATE: BcacheState = Device "bcache.state", drifting, health;
-    /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when the peer wrote it; the weakest of several peers. From /proc/drbd of DRBD 8.4, or `drbdsetup show`.
+    /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when
+    /// the peer wrote it; the weakest of several peers. From /proc/drbd of DRBD 8.4, or
+    /// `drbdsetup show`.
     DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", prices, of_cache;
-    /// What DRBD does between writes that depend on each other while it writes for its peer: `flush` and `barrier` empty the cache of its disk, `drain` only waits, `none` does not even wait. From /proc/drbd of DRBD 8.4, or disk-barrier, disk-flushes and disk-drain in `drbdsetup show`.
+    /// What DRBD does between writes that depend on each other while it writes for its peer:
+    /// `flush` and `barrier` empty the cache of its disk, `drain` only waits, `none` does not even
+    /// wait. From /proc/drbd of DRBD 8.4, or disk-barrier, disk-flushes and disk-drain in
+    /// `drbdsetup show`.
     DRBD_ORDERING: DrbdOrdering = Device "drbd.write_ordering", of_cache;
-    /// Whether DRBD flushes what it writes for itself, its activity log and bitmap, from md-flushes in `drbdsetup show`.
+    /// Whether DRBD flushes what it writes for itself, its activity log and bitmap, from md-flushes
+    /// in `drbdsetup show`.
     DRBD_MD_FLUSHES: bool = Device "drbd.md_flushes" ValueKind::Bool, prices, of_cache;
     /// Name of a device-mapper device, from dm/name.
     DM_NAME: String = Device "dm.name" ValueKind::Text, identity;
@@ -156,21 +208,27 @@ facts! {
     LOOP_FILE: String = Device "loop.backing_file" ValueKind::Text, identity, prices;
     /// Whether a loop device reads its file directly, from loop/dio.
     LOOP_DIRECT: bool = Device "loop.direct_io" ValueKind::Bool, prices, speed;
-    /// Device that a zram writes idle pages to, `none` where it has none, from backing_dev (Documentation/admin-guide/blockdev/zram.rst).
+    /// Device that a zram writes idle pages to, `none` where it has none, from backing_dev
+    /// (Documentation/admin-guide/blockdev/zram.rst).
     ZRAM_BACKING: String = Device "zram.backing_device" ValueKind::Text, assigned, prices, speed;
     /// Whether swap lies on it, from /proc/swaps.
     SWAP: bool = Device "device.swap" ValueKind::Bool, prices, health;
-    /// What holds it (`mounted at /`, `member of md0`, `swap`, `partitioned`), empty when nothing does.
+    /// What holds it (`mounted at /`, `member of md0`, `swap`, `partitioned`), empty when nothing
+    /// does.
     USED_BY: Vec<String> = Device "device.used_by" ValueKind::List, assigned;
     /// Signatures found on it by reading it; empty when none was found.
     SIGNATURES: Vec<String> = Device "device.signatures" ValueKind::List;
-    /// What it is: it `holds` something; it is `free`, not in use and nothing found in the places read; or it is `blank`, read whole and nothing but zeros or ones. Unknown where it could not be read, which is neither.
+    /// What it is: it `holds` something; it is `free`, not in use and nothing found in the places
+    /// read; or it is `blank`, read whole and nothing but zeros or ones. Unknown where it could not
+    /// be read, which is neither.
     CONTENT: Content = Device "device.content", concluded;
-    /// What it holds: signatures (`xfs`), who uses it (`a mount at /srv`), `data of no known kind`; empty when nothing was found.
+    /// What it holds: signatures (`xfs`), who uses it (`a mount at /srv`), `data of no known kind`;
+    /// empty when nothing was found.
     HOLDS: Vec<String> = Device "device.holds" ValueKind::List, concluded;
     /// How much of it was read to see whether it holds anything.
     BYTES_READ: u64 = Device "device.bytes_read" ValueKind::Bytes, drifting;
-    /// Longest run of it that was not read for that: contiguous data up to this size can go unnoticed; 0 when all was read.
+    /// Longest run of it that was not read for that: contiguous data up to this size can go
+    /// unnoticed; 0 when all was read.
     UNREAD_RUN: u64 = Device "device.unread_run" ValueKind::Bytes, drifting;
 }
 
@@ -212,7 +270,8 @@ mod guarantor {
             Drive = "drive",
             /// Another machine that shows a disk on the network, and whose caches it does not show.
             Array = "array",
-            /// A cluster that acknowledges a write once it is stored on several machines; Ceph is the one known.
+            /// A cluster that acknowledges a write once it is stored on several machines; Ceph is
+            /// the one known.
             StorageCluster = "storage cluster",
             /// The hypervisor of this guest.
             Hypervisor = "hypervisor",
@@ -222,7 +281,8 @@ mod guarantor {
     }
 
     impl Guarantor {
-        /// Whether it acknowledges a write only once that is stored, so that there is no cache to write out.
+        /// Whether it acknowledges a write only once that is stored, so that there is no cache to
+        /// write out.
         pub fn is_cluster(self) -> bool {
             matches!(self, Self::StorageCluster)
         }
@@ -241,8 +301,8 @@ mod guarantor {
     }
 }
 mod kind {
-    //! The kinds of block devices, and the properties of a kind that several modules need. Other questions are answered
-    //! where they arise.
+    //! The kinds of block devices, and the properties of a kind that several modules need. Other
+    //! questions are answered where they arise.
 
     use crate::facts::choice;
 
@@ -349,8 +409,8 @@ mod medium {
     }
 }
 mod transport {
-    //! The transports of disks, and the properties of a transport that several modules need. Other questions are answered
-    //! where they arise.
+    //! The transports of disks, and the properties of a transport that several modules need. Other
+    //! questions are answered where they arise.
 
     use crate::facts::choice;
 
@@ -371,7 +431,10 @@ mod transport {
 
         /// Whether a hypervisor shows it to its guest.
         pub fn is_virtual(self) -> bool {
-            matches!(self, Self::Virtio | Self::VirtioScsi | Self::Xen | Self::Vmware | Self::Hyperv)
+            matches!(
+                self,
+                Self::Virtio | Self::VirtioScsi | Self::Xen | Self::Vmware | Self::Hyperv
+            )
         }
 
         /// Whether it is memory that the kernel calls persistent.

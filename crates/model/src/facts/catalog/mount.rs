@@ -7,25 +7,30 @@ facts! {
     FSTYPE: String = Mount "mount.fstype" ValueKind::Text, prices, identifies;
     /// What is mounted: a device, a remote path, a dataset, from mountinfo.
     SOURCE: String = Mount "mount.source" ValueKind::Text, assigned, prices, identifies;
-    /// Which directory of the file system is mounted, from mountinfo; not `/` for a bind mount or a btrfs subvolume.
+    /// Which directory of the file system is mounted, from mountinfo; not `/` for a bind mount or a
+    /// btrfs subvolume.
     ROOT: String = Mount "mount.root" ValueKind::Text, identifies;
     /// Major and minor number, from mountinfo; anonymous on btrfs.
     DEVNO: String = Mount "mount.devno" ValueKind::Text, drifting, identifies;
-    /// UUID of the file system: of ext4 and XFS from the superblock as root, of btrfs the name below /sys/fs/btrfs.
+    /// UUID of the file system: of ext4 and XFS from the superblock as root, of btrfs the name
+    /// below /sys/fs/btrfs.
     UUID: String = Mount "mount.uuid" ValueKind::Text, assigned, identifies;
     /// Per-mount options, from mountinfo's sixth field.
     OPTIONS: Vec<String> = Mount "mount.options" ValueKind::List, prices;
     /// Options of the superblock, shared by every mount of it, from mountinfo's last field.
     SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" ValueKind::List, prices;
-    /// Whether looking up the mount point arrives here; false where another mount lies over it, from the tree in mountinfo.
+    /// Whether looking up the mount point arrives here; false where another mount lies over it,
+    /// from the tree in mountinfo.
     IN_SIGHT: bool = Mount "mount.in_sight" ValueKind::Bool, concluded;
-    /// What kind of file system it is: on `block` devices here, on the `network`, in `memory`, `fuse`, an `overlay`, `zfs`, or `other`.
+    /// What kind of file system it is: on `block` devices here, on the `network`, in `memory`,
+    /// `fuse`, an `overlay`, `zfs`, or `other`.
     CLASS: MountClass = Mount "mount.class", concluded, of_cache;
     /// Whether it is mounted read-only, by the mount or by the superblock.
     READ_ONLY: bool = Mount "mount.read_only" ValueKind::Bool, concluded, health;
     /// When access times are written: `noatime`, `relatime`, `strictatime`.
     ATIME: Atime = Mount "mount.atime", concluded, speed;
-    /// Whether the next boot mounts it too: a line of fstab or a mount unit in /etc/systemd/system says so, an automounter waits there, or it is the root.
+    /// Whether the next boot mounts it too: a line of fstab or a mount unit in /etc/systemd/system
+    /// says so, an automounter waits there, or it is the root.
     AT_BOOT: bool = Mount "mount.at_boot" ValueKind::Bool, concluded;
     /// Size, from statfs(2).
     SIZE: u64 = Mount "mount.size" ValueKind::Bytes, identifies;
@@ -33,7 +38,8 @@ facts! {
     FREE: u64 = Mount "mount.free" ValueKind::Bytes, drifting, health;
     /// Share of the space that is free, in percent, from statfs(2).
     FREE_PERCENT: f64 = Mount "mount.free_percent" ValueKind::Number, drifting, health;
-    /// Whether the file system sends flushes for its own sake: ext4, btrfs and f2fs can be told not to (`nobarrier`).
+    /// Whether the file system sends flushes for its own sake: ext4, btrfs and f2fs can be told not
+    /// to (`nobarrier`).
     BARRIER: Barrier = Mount "mount.barrier", concluded, of_cache;
     /// All options in force, defaults included, from /proc/fs/ext4/DEV/options.
     EXT4_OPTIONS: Vec<String> = Mount "ext4.options" ValueKind::List, prices;
@@ -43,13 +49,16 @@ facts! {
     EXT4_DATA: JournalMode = Mount "ext4.data", prices, speed;
     /// Errors ext4 has counted on this file system, from /sys/fs/ext4/DEV/errors_count.
     EXT4_ERRORS: u64 = Mount "ext4.errors" ValueKind::Count, health;
-    /// Whether it has the fast_commit feature, from its superblock, or from the commits counted in /proc/fs/ext4/DEV/fc_info.
+    /// Whether it has the fast_commit feature, from its superblock, or from the commits counted in
+    /// /proc/fs/ext4/DEV/fc_info.
     EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" ValueKind::Bool, prices, speed;
     /// Features of the superblock, as root, by the names of `dumpe2fs -h`.
     EXT4_FEATURES: Vec<String> = Mount "ext4.features" ValueKind::List;
-    /// Size of a cluster, the unit in which an ext4 with the feature bigalloc gives out space, from its superblock as root (s_log_cluster_size in fs/ext4/ext4.h).
+    /// Size of a cluster, the unit in which an ext4 with the feature bigalloc gives out space, from
+    /// its superblock as root (s_log_cluster_size in fs/ext4/ext4.h).
     EXT4_CLUSTER: u64 = Mount "ext4.cluster_size" ValueKind::Bytes, speed;
-    /// Features that an XFS was made with, from its superblock as root: `v5`, `crc`, `reflink`, `bigtime` ...
+    /// Features that an XFS was made with, from its superblock as root: `v5`, `crc`, `reflink`,
+    /// `bigtime` ...
     XFS_FEATURES: Vec<String> = Mount "xfs.features" ValueKind::List;
     /// Member devices, from /sys/fs/btrfs/UUID/devices.
     BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" ValueKind::List, assigned, prices;
@@ -63,7 +72,8 @@ facts! {
     BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" ValueKind::Bool, prices, speed;
     /// Devices that it is on beside its own, from `logdev=` and `rtdev=` in force (xfs(5)).
     EXTRA_DEVICES: Vec<String> = Mount "mount.extra_devices" ValueKind::List, assigned, prices;
-    /// ZFS property `sync` of the dataset, from `zfs get` (zfsprops(7)); `disabled` ignores flushes.
+    /// ZFS property `sync` of the dataset, from `zfs get` (zfsprops(7)); `disabled` ignores
+    /// flushes.
     ZFS_SYNC: ZfsSync = Mount "zfs.sync", prices, of_cache;
     /// ZFS property `logbias` of the dataset (zfsprops(7)).
     ZFS_LOGBIAS: Logbias = Mount "zfs.logbias", prices, speed;
@@ -73,29 +83,37 @@ facts! {
     ZFS_DEVICES: Vec<String> = Mount "zfs.devices" ValueKind::List, assigned, prices;
     /// State of the ZFS pool, from `zpool status`.
     ZFS_POOL_STATE: VdevState = Mount "zfs.pool_state", health;
-    /// Devices of the ZFS pool that are missing or no longer used, each with its state, from `zpool status -P`.
+    /// Devices of the ZFS pool that are missing or no longer used, each with its state, from
+    /// `zpool status -P`.
     ZFS_LOST: Vec<String> = Mount "zfs.lost_devices" ValueKind::List, assigned, health;
-    /// Parts of the ZFS pool with errors, each with its counts (`sda1 0 read, 3 write, 0 checksum`), from `zpool status -P`.
+    /// Parts of the ZFS pool with errors, each with its counts
+    /// (`sda1 0 read, 3 write, 0 checksum`), from `zpool status -P`.
     ZFS_ERRORS: Vec<String> = Mount "zfs.error_counts" ValueKind::List, assigned, drifting, health;
     /// Whether data of the ZFS pool is damaged for good, from the line `errors:` of `zpool status`.
     ZFS_DAMAGED: bool = Mount "zfs.damaged" ValueKind::Bool, drifting, health;
-    /// Device that holds the journal of an ext4, when it is another one, from the name of the journal's thread (/sys/fs/ext4/DEV/journal_task).
+    /// Device that holds the journal of an ext4, when it is another one, from the name of the
+    /// journal's thread (/sys/fs/ext4/DEV/journal_task).
     EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device" ValueKind::Text, assigned, prices, of_cache;
-    /// Errors counted on the devices of a btrfs, from /sys/fs/btrfs/UUID/devinfo/*/error_stats (5.14 and later).
+    /// Errors counted on the devices of a btrfs, from /sys/fs/btrfs/UUID/devinfo/*/error_stats
+    /// (5.14 and later).
     BTRFS_ERRORS: u64 = Mount "btrfs.device_errors" ValueKind::Count, health;
     /// Devices that a btrfs lacks, from /sys/fs/btrfs/UUID/devinfo/*/missing.
     BTRFS_MISSING: u64 = Mount "btrfs.missing_devices" ValueKind::Count, health;
-    /// Share of the inodes that is free, in percent, from statfs(2); unknown on file systems without a fixed number.
+    /// Share of the inodes that is free, in percent, from statfs(2); unknown on file systems
+    /// without a fixed number.
     FREE_INODES: f64 = Mount "mount.free_inodes_percent" ValueKind::Number, drifting, health;
     /// Size of a block, from statfs(2).
     BLOCK_SIZE: u64 = Mount "mount.block_size" ValueKind::Bytes, speed;
     /// Options in force of which rules/tables/validity.toml has no row for this file system.
     UNLISTED_OPTIONS: Vec<String> = Mount "mount.unlisted_options" ValueKind::List, judged;
-    /// Stripe by which it places data, 0 where it has none: `stripe=` in force (ext4), `swidth=` among the options (XFS).
+    /// Stripe by which it places data, 0 where it has none: `stripe=` in force (ext4), `swidth=`
+    /// among the options (XFS).
     STRIPE: u64 = Mount "mount.stripe" ValueKind::Bytes, speed;
-    /// How that fits the stripes of the md array that it stands on directly: it `fits`, is an `other` one, or there is `none`; `no stripes` where it stands on no such array.
+    /// How that fits the stripes of the md array that it stands on directly: it `fits`, is an
+    /// `other` one, or there is `none`; `no stripes` where it stands on no such array.
     STRIPE_FITS: StripeFit = Mount "mount.stripe_fits", concluded, speed;
-    /// Whether the weekly `fstrim --fstab` reaches it: its timer is enabled and the mount point stands in fstab without X-fstrim.notrim.
+    /// Whether the weekly `fstrim --fstab` reaches it: its timer is enabled and the mount point
+    /// stands in fstab without X-fstrim.notrim.
     TRIMMED: bool = Mount "mount.trimmed" ValueKind::Bool, health;
 }
 
@@ -161,7 +179,8 @@ choice! {
 }
 
 choice! {
-    /// Whether a file system sends flushes for its own sake; an option without effect turns nothing off.
+    /// Whether a file system sends flushes for its own sake; an option without effect turns nothing
+    /// off.
     pub enum Barrier { On = "on", Off = "off", NoEffect = "no effect" }
 }
 

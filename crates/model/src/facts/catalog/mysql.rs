@@ -1,4 +1,5 @@
-//! MySQL and MariaDB: their directories, and the settings that affect storage. Names are those of the manuals.
+//! MySQL and MariaDB: their directories, and the settings that affect storage. Names are those of
+//! the manuals.
 
 facts! {
     /// Server version, from the program that runs or is installed.
@@ -17,29 +18,36 @@ facts! {
     UNDO: String = Cluster "mysql.undo_directory" ValueKind::Text;
     /// Directory of the binary log (log_bin), where there is one.
     BINLOG: String = Cluster "mysql.binlog_directory" ValueKind::Text;
-    /// Directory of InnoDB's doublewrite files (innodb_doublewrite_dir), or of the system tablespace where that holds them.
+    /// Directory of InnoDB's doublewrite files (innodb_doublewrite_dir), or of the system
+    /// tablespace where that holds them.
     DOUBLEWRITE_DIR: String = Cluster "mysql.doublewrite_directory" ValueKind::Text;
     /// Owner of the data directory.
     USER: String = Cluster "mysql.user" ValueKind::Text;
     /// Socket at which the running server answered us, and so the one to ask it at.
     SOCKET: String = Cluster "mysql.socket" ValueKind::Text;
-    /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
+    /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's
+    /// environment.
     FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by" ValueKind::Text;
     /// `innodb_flush_method` in force.
     FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method";
-    /// `innodb_flush_log_at_trx_commit` in force: of a running server as it says itself, of another as its files say.
+    /// `innodb_flush_log_at_trx_commit` in force: of a running server as it says itself, of another
+    /// as its files say.
     FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" ValueKind::Count;
-    /// `innodb_flush_log_at_timeout` in force: how many seconds lie between flushes of the redo log where commits do not wait for one.
+    /// `innodb_flush_log_at_timeout` in force: how many seconds lie between flushes of the redo log
+    /// where commits do not wait for one.
     FLUSH_LOG_TIMEOUT: u64 = Cluster "mysql.innodb_flush_log_at_timeout" ValueKind::Count;
     /// `sync_binlog` in force: of a running server as it says itself, of another as its files say.
     SYNC_BINLOG: u64 = Cluster "mysql.sync_binlog" ValueKind::Count;
     /// Whether the binary log is written (`log_bin`).
     LOG_BIN: bool = Cluster "mysql.log_bin" ValueKind::Bool;
-    /// `binlog_storage_engine` in force (MariaDB 12.3 and later): an engine that keeps the binary log itself, or nothing.
+    /// `binlog_storage_engine` in force (MariaDB 12.3 and later): an engine that keeps the binary
+    /// log itself, or nothing.
     BINLOG_ENGINE: String = Cluster "mysql.binlog_storage_engine" ValueKind::Text;
-    /// `innodb_doublewrite` in force: `on`, `off`, `detect_only` (MySQL 8.0.30 and later), `fast` (MariaDB 11 and later).
+    /// `innodb_doublewrite` in force: `on`, `off`, `detect_only` (MySQL 8.0.30 and later), `fast`
+    /// (MariaDB 11 and later).
     DOUBLEWRITE: Doublewrite = Cluster "mysql.innodb_doublewrite";
-    /// `innodb_checksum_algorithm` in force: how pages are made to tell that they are damaged; `none` is not at all.
+    /// `innodb_checksum_algorithm` in force: how pages are made to tell that they are damaged;
+    /// `none` is not at all.
     CHECKSUM: PageChecksum = Cluster "mysql.innodb_checksum_algorithm";
     /// `innodb_io_capacity` in force, in operations per second.
     IO_CAPACITY: u64 = Cluster "mysql.innodb_io_capacity" ValueKind::Count;
@@ -55,27 +63,33 @@ facts! {
     REDO_CAPACITY: u64 = Cluster "mysql.innodb_redo_log_capacity" ValueKind::Bytes;
     /// `innodb_log_file_size` in force, where it is set.
     LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" ValueKind::Bytes;
-    /// Settings of the redo log's size that are written down and ignored, because `innodb_redo_log_capacity` is written too (MySQL 8.0.30 and later).
+    /// Settings of the redo log's size that are written down and ignored, because
+    /// `innodb_redo_log_capacity` is written too (MySQL 8.0.30 and later).
     REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored" ValueKind::List;
-    /// Size of the redo log, by the one setting that decides it (MySQL 8.0.30, MariaDB 10.5 and later).
+    /// Size of the redo log, by the one setting that decides it (MySQL 8.0.30, MariaDB 10.5 and
+    /// later).
     REDO_SIZE: u64 = Cluster "mysql.redo_size" ValueKind::Bytes, judged;
     /// `innodb_log_buffer_size` in force.
     LOG_BUFFER_SIZE: u64 = Cluster "mysql.innodb_log_buffer_size" ValueKind::Bytes;
     /// `max_binlog_size` in force: where the binary log goes on in a new file.
     MAX_BINLOG_SIZE: u64 = Cluster "mysql.max_binlog_size" ValueKind::Bytes;
-    /// `binlog_commit_wait_count` in force (MariaDB): for how many commits one waits before the binary log is flushed.
+    /// `binlog_commit_wait_count` in force (MariaDB): for how many commits one waits before the
+    /// binary log is flushed.
     BINLOG_WAIT_COUNT: u64 = Cluster "mysql.binlog_commit_wait_count" ValueKind::Count;
-    /// `binlog_commit_wait_usec` in force (MariaDB): how long it waits for them at most, in microseconds.
+    /// `binlog_commit_wait_usec` in force (MariaDB): how long it waits for them at most, in
+    /// microseconds.
     BINLOG_WAIT_USEC: u64 = Cluster "mysql.binlog_commit_wait_usec" ValueKind::Count;
     /// For how long the server has run (`Uptime`).
     UPTIME: f64 = Cluster "mysql.uptime" ValueKind::Micros, drifting;
     /// Redo written since the start (`Innodb_os_log_written`).
     REDO_WRITTEN: u64 = Cluster "mysql.redo_written" ValueKind::Bytes, drifting;
-    /// Redo that is not in the data files yet, and would be replayed (`Innodb_checkpoint_age`; `Innodb_redo_log_logical_size` of MySQL 8.0.30 and later).
+    /// Redo that is not in the data files yet, and would be replayed (`Innodb_checkpoint_age`;
+    /// `Innodb_redo_log_logical_size` of MySQL 8.0.30 and later).
     CHECKPOINT_AGE: u64 = Cluster "mysql.checkpoint_age" ValueKind::Bytes, drifting;
     /// How often a session waited for room in the log buffer (`Innodb_log_waits`).
     LOG_WAITS: u64 = Cluster "mysql.log_waits" ValueKind::Count, drifting;
-    /// Commits in the binary log for each group that was flushed together (`Binlog_commits`, `Binlog_group_commits`; MariaDB).
+    /// Commits in the binary log for each group that was flushed together (`Binlog_commits`,
+    /// `Binlog_group_commits`; MariaDB).
     COMMITS_PER_GROUP: f64 = Cluster "mysql.commits_per_group" ValueKind::Number, drifting;
     /// Redo written per second, on average since the start.
     REDO_RATE: u64 = Cluster "mysql.redo_rate" ValueKind::Bytes, judged;
@@ -87,19 +101,23 @@ facts! {
     RECOVERY_MOST: f64 = Cluster "mysql.recovery_most" ValueKind::Micros, judged;
     /// Whether the redo log suffices for what is written to it.
     REDO_FIT: SizeFit = Cluster "mysql.redo_size_fit", judged;
-    /// A size that holds an hour of it, as far as there is room, in bytes as option files and SET GLOBAL take them.
+    /// A size that holds an hour of it, as far as there is room, in bytes as option files and SET
+    /// GLOBAL take them.
     REDO_WANTED: String = Cluster "mysql.redo_size_wanted" ValueKind::Text, judged;
     /// What that size would come to: how long it lasts, and recovery.
     REDO_TRADE: String = Cluster "mysql.redo_trade" ValueKind::Text, judged;
-    /// A log buffer for which fewer sessions would wait, in bytes; empty where none waited, or it is large.
+    /// A log buffer for which fewer sessions would wait, in bytes; empty where none waited, or it
+    /// is large.
     LOG_BUFFER_WANTED: String = Cluster "mysql.log_buffer_wanted" ValueKind::Text, judged;
     /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later).
     USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync" ValueKind::Bool;
     /// `innodb_log_write_ahead_size` in force (MySQL).
     LOG_WRITE_AHEAD: u64 = Cluster "mysql.innodb_log_write_ahead_size" ValueKind::Bytes;
-    /// `innodb_dedicated_server` in force (MySQL 8.0.3 and later), which chooses the flush method in 8.0.
+    /// `innodb_dedicated_server` in force (MySQL 8.0.3 and later), which chooses the flush method
+    /// in 8.0.
     DEDICATED: bool = Cluster "mysql.innodb_dedicated_server" ValueKind::Bool;
-    /// `innodb_data_file_buffering` in force, or what `innodb_flush_method` makes it (MariaDB 11.0 and later).
+    /// `innodb_data_file_buffering` in force, or what `innodb_flush_method` makes it (MariaDB 11.0
+    /// and later).
     DATA_FILE_BUFFERING: bool = Cluster "mysql.innodb_data_file_buffering" ValueKind::Bool;
     /// `innodb_log_file_buffering` in force, where it is set (MariaDB 10.8.4 and later).
     LOG_FILE_BUFFERING: bool = Cluster "mysql.innodb_log_file_buffering" ValueKind::Bool;
@@ -108,8 +126,8 @@ facts! {
 }
 
 mod words {
-    //! Settings of MySQL and MariaDB that are choices, with every word that any version of either accepts. Numbers and
-    //! other spellings are left to the readers.
+    //! Settings of MySQL and MariaDB that are choices, with every word that any version of either
+    //! accepts. Numbers and other spellings are left to the readers.
 
     use crate::facts::choice;
 

@@ -1,4 +1,5 @@
-//! PostgreSQL clusters: their places, and the settings that affect storage. Names are those of the manual.
+//! PostgreSQL clusters: their places, and the settings that affect storage. Names are those of the
+//! manual.
 
 facts! {
     /// Server version, from PG_VERSION, the running server, or its binary.
@@ -21,7 +22,8 @@ facts! {
     SOCKET_DIRECTORY: String = Cluster "pg.socket_directory" ValueKind::Text;
     /// Port of that socket.
     PORT: u64 = Cluster "pg.port" ValueKind::Count;
-    /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
+    /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's
+    /// environment.
     FSYNC_DISABLED_BY: String = Cluster "pg.fsync_disabled_by" ValueKind::Text;
     /// `wal_sync_method` in force.
     WAL_SYNC_METHOD: WalSyncMethod = Cluster "pg.wal_sync_method";
@@ -29,9 +31,11 @@ facts! {
     FSYNC: bool = Cluster "pg.fsync" ValueKind::Bool;
     /// `synchronous_commit` in force where no database or role sets its own.
     SYNCHRONOUS_COMMIT: SynchronousCommit = Cluster "pg.synchronous_commit";
-    /// `wal_writer_delay` in force: commits that do not wait for their flush are flushed within three times that.
+    /// `wal_writer_delay` in force: commits that do not wait for their flush are flushed within
+    /// three times that.
     WAL_WRITER_DELAY: f64 = Cluster "pg.wal_writer_delay" ValueKind::Micros;
-    /// What databases and roles set `synchronous_commit` to for their own sessions, from the running server.
+    /// What databases and roles set `synchronous_commit` to for their own sessions, from the
+    /// running server.
     COMMIT_OVERRIDES: Vec<CommitOverride> = Cluster "pg.synchronous_commit_overrides" ValueKind::List;
     /// How many standbys a commit waits for (`synchronous_standby_names`); 0 is none.
     STANDBYS: u64 = Cluster "pg.synchronous_standbys" ValueKind::Count;
@@ -57,7 +61,8 @@ facts! {
     SHARED_BUFFERS: u64 = Cluster "pg.shared_buffers" ValueKind::Bytes;
     /// Size of a WAL segment, chosen when the cluster was created; from the running server.
     WAL_SEGMENT_SIZE: u64 = Cluster "pg.wal_segment_size" ValueKind::Bytes;
-    /// WAL made since `pg.wal_since`, full-page images included (`pg_stat_wal.wal_bytes`, 14 and later).
+    /// WAL made since `pg.wal_since`, full-page images included (`pg_stat_wal.wal_bytes`, 14 and
+    /// later).
     WAL_MADE: u64 = Cluster "pg.wal_made" ValueKind::Bytes, drifting;
     /// Records in that WAL (`pg_stat_wal.wal_records`).
     WAL_RECORDS: u64 = Cluster "pg.wal_records" ValueKind::Count, drifting;
@@ -73,9 +78,11 @@ facts! {
     WAL_RECENT: u64 = Cluster "pg.wal_recent" ValueKind::Bytes, drifting;
     /// How long ago the last checkpoint began, to the second.
     WAL_RECENT_TIME: f64 = Cluster "pg.wal_recent_time" ValueKind::Micros, drifting;
-    /// Checkpoints that `checkpoint_timeout` made due (`pg_stat_bgwriter`; `pg_stat_checkpointer` from 17 on).
+    /// Checkpoints that `checkpoint_timeout` made due (`pg_stat_bgwriter`; `pg_stat_checkpointer`
+    /// from 17 on).
     CHECKPOINTS_TIMED: u64 = Cluster "pg.checkpoints_timed" ValueKind::Count, drifting;
-    /// All other checkpoints: those that the amount of WAL forced, and those that somebody asked for.
+    /// All other checkpoints: those that the amount of WAL forced, and those that somebody asked
+    /// for.
     CHECKPOINTS_REQUESTED: u64 = Cluster "pg.checkpoints_requested" ValueKind::Count, drifting;
     /// For how long checkpoints have been counted, by the server's clock.
     CHECKPOINTS_TIME: f64 = Cluster "pg.checkpoints_time" ValueKind::Micros, drifting;
@@ -87,17 +94,22 @@ facts! {
     CHECKPOINTS_FORCED: f64 = Cluster "pg.checkpoints_forced_percent" ValueKind::Number, judged;
     /// Whether `max_wal_size` suffices for the WAL that was made.
     WAL_GROWTH: SizeFit = Cluster "pg.wal_size_fit", judged;
-    /// A `max_wal_size` with which checkpoints are timed at the rates seen, as far as there is room for it.
+    /// A `max_wal_size` with which checkpoints are timed at the rates seen, as far as there is room
+    /// for it.
     WAL_SIZE: String = Cluster "pg.wal_size" ValueKind::Text, judged;
     /// What that size would come to: checkpoints, full-page images, recovery.
     WAL_TRADE: String = Cluster "pg.wal_trade" ValueKind::Text, judged;
-    /// The least time that recovery takes after a crash at the end of a busy interval between checkpoints.
+    /// The least time that recovery takes after a crash at the end of a busy interval between
+    /// checkpoints.
     RECOVERY_LEAST: f64 = Cluster "pg.recovery_least" ValueKind::Micros, judged;
-    /// The most time that it takes after a crash at the end of the checkpoint that follows, on flash.
+    /// The most time that it takes after a crash at the end of the checkpoint that follows, on
+    /// flash.
     RECOVERY_MOST: f64 = Cluster "pg.recovery_most" ValueKind::Micros, judged;
-    /// What a `checkpoint_timeout` of 15 minutes would come to; empty where it is as long, or its WAL has no room.
+    /// What a `checkpoint_timeout` of 15 minutes would come to; empty where it is as long, or its
+    /// WAL has no room.
     TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade" ValueKind::Text, judged;
-    /// A `min_wal_size` that keeps the files of a busy time over a quiet one; empty where none is wanted.
+    /// A `min_wal_size` that keeps the files of a busy time over a quiet one; empty where none is
+    /// wanted.
     MIN_WAL_SIZE_WANTED: String = Cluster "pg.min_wal_size_wanted" ValueKind::Text, judged;
     /// `wal_buffers` in units of what the server chooses by itself.
     WAL_BUFFERS_SHARE: f64 = Cluster "pg.wal_buffers_share" ValueKind::Number, judged;
@@ -111,13 +123,17 @@ facts! {
     DEBUG_IO_DIRECT: String = Cluster "pg.debug_io_direct" ValueKind::Text;
     /// `wal_compression` in force (9.5 and later): `off`, `on`, or how (15 and later).
     WAL_COMPRESSION: WalCompression = Cluster "pg.wal_compression";
-    /// Values of `wal_compression` that the running server was built with (15 and later; `pg_settings.enumvals`).
+    /// Values of `wal_compression` that the running server was built with (15 and later;
+    /// `pg_settings.enumvals`).
     WAL_COMPRESSIONS: Vec<String> = Cluster "pg.wal_compression_values" ValueKind::List;
-    /// `checkpoint_completion_target` in force: the share of the time between checkpoints over which one is spread.
+    /// `checkpoint_completion_target` in force: the share of the time between checkpoints over
+    /// which one is spread.
     CHECKPOINT_TARGET: f64 = Cluster "pg.checkpoint_completion_target" ValueKind::Number;
-    /// `checkpoint_flush_after` in force (9.6 and later): how much a checkpoint writes before it asks the kernel to; 0 is never.
+    /// `checkpoint_flush_after` in force (9.6 and later): how much a checkpoint writes before it
+    /// asks the kernel to; 0 is never.
     CHECKPOINT_FLUSH_AFTER: u64 = Cluster "pg.checkpoint_flush_after" ValueKind::Bytes;
-    /// `recovery_init_sync_method` in force (14 and later): how the data directory is flushed before recovery.
+    /// `recovery_init_sync_method` in force (14 and later): how the data directory is flushed
+    /// before recovery.
     RECOVERY_INIT_SYNC: RecoveryInitSync = Cluster "pg.recovery_init_sync_method";
     /// `effective_io_concurrency` in force as the server's default.
     IO_CONCURRENCY: u64 = Cluster "pg.effective_io_concurrency" ValueKind::Count;
@@ -125,18 +141,20 @@ facts! {
     RANDOM_PAGE_COST: f64 = Cluster "pg.random_page_cost" ValueKind::Number;
     /// `file_extend_method` in force (16.12, 17.8, 18.2 and later).
     FILE_EXTEND_METHOD: FileExtendMethod = Cluster "pg.file_extend_method";
-    /// Whether data pages carry checksums (`data_checksums`), from the running server or `pg_controldata`.
+    /// Whether data pages carry checksums (`data_checksums`), from the running server or
+    /// `pg_controldata`.
     DATA_CHECKSUMS: bool = Cluster "pg.data_checksums" ValueKind::Bool;
 }
 
 mod words {
-    //! Settings of PostgreSQL that are choices, with every word that any version accepts (guc_tables.c). Other spellings,
-    //! such as `true` and `hot_standby`, are left to the readers.
+    //! Settings of PostgreSQL that are choices, with every word that any version accepts
+    //! (guc_tables.c). Other spellings, such as `true` and `hot_standby`, are left to the readers.
 
     use crate::facts::choice;
 
     choice! {
-        /// How the WAL is flushed; `fsync_writethrough` is not for Linux, and the server refuses it there.
+        /// How the WAL is flushed; `fsync_writethrough` is not for Linux, and the server refuses it
+        /// there.
         pub enum WalSyncMethod {
             Fsync = "fsync",
             Fdatasync = "fdatasync",
@@ -192,7 +210,8 @@ mod words {
     }
 }
 mod sessions {
-    //! Settings that a database or a role has for its own sessions (PostgreSQL manual, *ALTER DATABASE*, *ALTER ROLE*).
+    //! Settings that a database or a role has for its own sessions (PostgreSQL manual, *ALTER
+    //! DATABASE*, *ALTER ROLE*).
 
     use std::fmt;
 
@@ -223,7 +242,10 @@ mod sessions {
             let Value::List(all) = value else { return None };
             let one = |text: &String| {
                 let (whose, value) = text.rsplit_once(": ")?;
-                Some(CommitOverride { whose: whose.to_owned(), value: SynchronousCommit::from_word(value)? })
+                Some(CommitOverride {
+                    whose: whose.to_owned(),
+                    value: SynchronousCommit::from_word(value)?,
+                })
             };
             all.iter().map(one).collect()
         }
@@ -237,8 +259,14 @@ mod sessions {
         fn whatever_a_name_is_the_value_comes_back() {
             for whose in ["database app", "role a: off", "role b in database c: on"] {
                 for value in SynchronousCommit::ALL {
-                    let all = vec![CommitOverride { whose: whose.to_owned(), value: *value }];
-                    assert_eq!(Vec::<CommitOverride>::from_value(&all.clone().into_value()), Some(all));
+                    let all = vec![CommitOverride {
+                        whose: whose.to_owned(),
+                        value: *value,
+                    }];
+                    assert_eq!(
+                        Vec::<CommitOverride>::from_value(&all.clone().into_value()),
+                        Some(all)
+                    );
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! Notes about other activities than reading the machine: measurements, drills, the user's rules, and the report.
+//! Notes about other activities than reading the machine: measurements, drills, the user's rules,
+//! and the report.
 
 use jiff::civil::Date;
 
@@ -80,7 +81,8 @@ notes! {
 notes! {
     /// Notes about reading as a whole, and the report.
     pub enum RunNote {
-        /// Incidents of the machine's answers: an abandoned question, a malformed line of a capture.
+        /// Incidents of the machine's answers: an abandoned question, a malformed line of a
+        /// capture.
         Answers { sentence: String } = "{sentence}";
         /// A release that the tables were not written for.
         Newer { product: &'static str, here: String, known: String }
@@ -94,5 +96,7 @@ notes! {
 
 /// The last day on which something holds, as a part of a sentence.
 fn last_day(until: Option<Date>) -> String {
-    until.map(|day| format!(", until {day}")).unwrap_or_default()
+    until
+        .map(|day| format!(", until {day}"))
+        .unwrap_or_default()
 }

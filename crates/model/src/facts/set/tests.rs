@@ -7,19 +7,35 @@ use crate::facts::catalog::{boot, device, kernel};
 fn what_nobody_asked_of_a_disk_is_no_gap_of_its_partition() {
     let (disk, part) = (Subject::device("sda"), Subject::device("sda1"));
     let mut set = FactSet::default();
-    set.know(&disk, &device::DRIVER, "sd".to_owned(), Source::file("test"));
-    set.put(&disk, &device::MODEL, Reading::unknown(Why::Denied, "a test"));
+    set.know(
+        &disk,
+        &device::DRIVER,
+        "sd".to_owned(),
+        Source::file("test"),
+    );
+    set.put(
+        &disk,
+        &device::MODEL,
+        Reading::unknown(Why::Denied, "a test"),
+    );
     for key in [device::DRIVER.info, device::MODEL.info, device::FABRIC.info] {
         set.put_same(&part, &key, &disk);
     }
-    let rows: Vec<(&str, bool)> = set.rows_of(&part).map(|row| (row.fact, row.reading.is_gap())).collect();
+    let rows: Vec<(&str, bool)> = set
+        .rows_of(&part)
+        .map(|row| (row.fact, row.reading.is_gap()))
+        .collect();
     assert_eq!(rows, [("device.driver", false), ("device.model", true)]);
 }
 
 #[test]
 fn stacks_survive_diamonds_and_cycles() {
-    let (t, a, b, c) =
-        (Subject::target("/t"), Subject::device("a"), Subject::device("b"), Subject::device("c"));
+    let (t, a, b, c) = (
+        Subject::target("/t"),
+        Subject::device("a"),
+        Subject::device("b"),
+        Subject::device("c"),
+    );
     let mut set = FactSet::default();
     for (top, base) in [(&t, &a), (&t, &b), (&a, &c), (&b, &c)] {
         set.stand(top, base);
@@ -43,7 +59,10 @@ fn a_part_brings_back_what_it_learnt_of_its_subjects() {
     let before = set.clone();
     let mut part = set.part([&partition]);
     assert_eq!(part.below(&partition), std::slice::from_ref(&disk));
-    assert!(part.reading(&disk, device::READ_ONLY.id()).is_known(), "what it stands on can be looked up");
+    assert!(
+        part.reading(&disk, device::READ_ONLY.id()).is_known(),
+        "what it stands on can be looked up"
+    );
     assert!(!part.contains(&other));
     set.put_back(part.clone(), [&partition]);
     assert_eq!(set, before, "nothing was learnt");
@@ -52,12 +71,16 @@ fn a_part_brings_back_what_it_learnt_of_its_subjects() {
     set.know(&disk, &device::FUA, true, Source::file("fua"));
     set.put_back(part, [&partition]);
     assert_eq!(set.value(&partition, &device::FUA), Some(true));
-    assert_eq!(set.value(&disk, &device::FUA), Some(true), "it is none of the part's subjects");
+    assert_eq!(
+        set.value(&disk, &device::FUA),
+        Some(true),
+        "it is none of the part's subjects"
+    );
     assert_eq!(set.below(&partition), [disk, other]);
 }
 
-/// However a reading comes into the set, and whether its subject is there already, what was assumed stays; and an
-/// assumption alone makes no subject.
+/// However a reading comes into the set, and whether its subject is there already, what was assumed
+/// stays; and an assumption alone makes no subject.
 #[test]
 fn what_is_assumed_stays() {
     let (disk, new) = (Subject::device("sda"), Subject::device("sdb"));
@@ -65,7 +88,11 @@ fn what_is_assumed_stays() {
     let mut set = FactSet::default();
     set.put(&disk, &device::FUA, read());
     for subject in [&disk, &new] {
-        set.assume(subject, &device::FUA.info, Reading::known(Value::Bool(true), Source::Assumed));
+        set.assume(
+            subject,
+            &device::FUA.info,
+            Reading::known(Value::Bool(true), Source::Assumed),
+        );
     }
     assert!(!set.contains(&new) && !set.subjects(Scope::Device).any(|subject| *subject == new));
     let holds = |set: &FactSet, subject| set.value(subject, &device::FUA) == Some(true);
@@ -107,19 +134,34 @@ fn a_word_that_a_choice_does_not_have_is_malformed() {
     assumed.assume(&line, &boot::DEVICE.info, other());
     for set in [set, assumed] {
         let found = set.reading(&line, boot::DEVICE.id());
-        assert!(matches!(found, Reading::Unknown { why: Why::Malformed, .. }), "{found:?}");
+        assert!(
+            matches!(
+                found,
+                Reading::Unknown {
+                    why: Why::Malformed,
+                    ..
+                }
+            ),
+            "{found:?}"
+        );
         assert_eq!(set.value(&line, &boot::DEVICE), None);
     }
 }
 
-/// Whatever a collector forgot: every fact, with a value, a source, a subject and a reason that control a terminal.
+/// Whatever a collector forgot: every fact, with a value, a source, a subject and a reason that
+/// control a terminal.
 #[test]
 fn nothing_that_controls_a_terminal_is_kept() {
     use crate::facts::{Remedy, catalog};
     use crate::text::is_treacherous;
     const HOSTILE: &str = "a\x1b]0;b\x07\r\u{9b}31m\u{202e}\u{2066}\u{7f}\n\u{85}";
     let hostile = || HOSTILE.to_owned();
-    let values = || [Value::Text(hostile()), Value::List(vec![hostile(), hostile()])];
+    let values = || {
+        [
+            Value::Text(hostile()),
+            Value::List(vec![hostile(), hostile()]),
+        ]
+    };
     for key in catalog::all() {
         let subjects = [
             Subject::host(),
@@ -129,7 +171,10 @@ fn nothing_that_controls_a_terminal_is_kept() {
             Subject::cluster(HOSTILE),
             Subject::target(HOSTILE),
         ];
-        let subject = subjects.iter().find(|subject| subject.scope() == key.scope).unwrap();
+        let subject = subjects
+            .iter()
+            .find(|subject| subject.scope() == key.scope)
+            .unwrap();
         let known = values().map(|value| Reading::known(value, Source::file(HOSTILE)));
         let unknown = Reading::unknown(Why::Denied, HOSTILE).or_try(Remedy::Do(hostile()));
         for reading in known.into_iter().chain([unknown]) {
@@ -157,10 +202,20 @@ fn nothing_that_controls_a_terminal_is_kept() {
 fn facts_are_found_through_links() {
     let (target, disk) = (Subject::target("/t"), Subject::device("sda"));
     let mut set = FactSet::default();
-    set.know(&disk, &device::FUA, true, Source::file("/sys/block/sda/queue/fua"));
+    set.know(
+        &disk,
+        &device::FUA,
+        true,
+        Source::file("/sys/block/sda/queue/fua"),
+    );
     assert!(!set.lookup(&target, &device::FUA.info).is_known());
     set.link(&target, &disk);
     assert!(set.lookup(&target, &device::FUA.info).is_known());
-    set.know(&Subject::host(), &kernel::RELEASE, "6.1".to_owned(), Source::call("uname"));
+    set.know(
+        &Subject::host(),
+        &kernel::RELEASE,
+        "6.1".to_owned(),
+        Source::call("uname"),
+    );
     assert!(set.lookup(&target, &kernel::RELEASE.info).is_known());
 }

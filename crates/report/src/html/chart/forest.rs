@@ -1,13 +1,15 @@
-//! Candidates of a trial against the first: the middle and the 95 % interval of each, under one load; and the speed of the bare
-//! extent, block by block.
+//! Candidates of a trial against the first: the middle and the 95 % interval of each, under one
+//! load; and the speed of the bare extent, block by block.
 
 use super::{
-    Illustration, LINE, WIDTH, along, bottom_axis, dot, ends, interval, left_axis, line, nth_share, text,
-    text_before, texts,
+    Illustration, LINE, WIDTH, along, bottom_axis, dot, ends, interval, left_axis, line, nth_share,
+    text, text_before, texts,
 };
 use crate::html::markup::{Markup, Tag};
 use crate::ratios::RatioAxis;
-use walwise_measure::trial::{ForestPlace, ForestRow, Interval, LoadResult, NOT_RANKED, TrialRecord};
+use walwise_measure::trial::{
+    ForestPlace, ForestRow, Interval, LoadResult, NOT_RANKED, TrialRecord,
+};
 use walwise_model::text::{per_second, rounded};
 
 /// Where the field begins and ends.
@@ -28,11 +30,20 @@ pub fn forest(record: &TrialRecord, result: &LoadResult, place: usize) -> Markup
     let mut numbers = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let y = LINE.mul_add(at as f64, LINE);
-        drawn.push(text_before(FIELD[0] - 8.0, y + 4.0, &format!("{}{}", sign(row), row.name)));
+        drawn.push(text_before(
+            FIELD[0] - 8.0,
+            y + 4.0,
+            &format!("{}{}", sign(row), row.name),
+        ));
         drawn.extend(bar(&axis, row, y));
         let rate = per_second(row.rate);
         drawn.push(text(FIELD[1] + 8.0, y + 4.0, &rate));
-        numbers.push(vec![row.name.clone(), rate, row.place.against(), says(row).to_owned()]);
+        numbers.push(vec![
+            row.name.clone(),
+            rate,
+            row.place.against(),
+            says(row).to_owned(),
+        ]);
     }
     let chart = Illustration {
         name: "forest",
@@ -55,12 +66,14 @@ fn sign(row: &ForestRow) -> &'static str {
 
 fn says(row: &ForestRow) -> &'static str {
     match row.place {
-        ForestPlace::First { may_be_best: true } | ForestPlace::Ranked { may_be_best: true, .. } => {
-            "may be the best, or within 5 % of it"
-        }
-        ForestPlace::First { may_be_best: false } | ForestPlace::Ranked { may_be_best: false, .. } => {
-            "slower"
-        }
+        ForestPlace::First { may_be_best: true }
+        | ForestPlace::Ranked {
+            may_be_best: true, ..
+        } => "may be the best, or within 5 % of it",
+        ForestPlace::First { may_be_best: false }
+        | ForestPlace::Ranked {
+            may_be_best: false, ..
+        } => "slower",
         ForestPlace::Twin { .. } => "the resolution",
         ForestPlace::Below => NOT_RANKED,
     }
@@ -72,7 +85,10 @@ fn bar(axis: &RatioAxis, row: &ForestRow, y: f64) -> Vec<Tag> {
             interval([low, value, high].map(|log| axis.share(log)), FIELD, y).to_vec()
         }
         (ForestPlace::First { .. }, None) => vec![dot(along(axis.share(0.0), FIELD), y)],
-        (place @ (ForestPlace::Ranked { .. } | ForestPlace::Twin { .. } | ForestPlace::Below), None) => {
+        (
+            place @ (ForestPlace::Ranked { .. } | ForestPlace::Twin { .. } | ForestPlace::Below),
+            None,
+        ) => {
             vec![text(FIELD[0] + 8.0, y + 4.0, &place.against()).with("class", "dim")]
         }
     }
@@ -86,15 +102,28 @@ pub fn strip(record: &TrialRecord, place: usize) -> Option<Markup> {
         return None;
     }
     let (field, [top, bottom]) = ([80.0, WIDTH - 30.0], [10.0, 10.0 + STRIP]);
-    let mut drawn =
-        left_axis([0.0, 1.0].map(|share| (share, per_second(Some(share * most)))), field, [top, bottom]);
+    let mut drawn = left_axis(
+        [0.0, 1.0].map(|share| (share, per_second(Some(share * most)))),
+        field,
+        [top, bottom],
+    );
     let point = |(at, rate): (usize, &f64)| {
-        (along(nth_share(at as f64, rates.len()), field), along(rate / most, [bottom, top]))
+        (
+            along(nth_share(at as f64, rates.len()), field),
+            along(rate / most, [bottom, top]),
+        )
     };
     drawn.push(line("line l0", rates.iter().enumerate().map(point)));
-    drawn.extend(ends(field, bottom, ["first block", &format!("block {}", rates.len())]));
-    let numbers =
-        rates.iter().enumerate().map(|(at, rate)| vec![(at + 1).to_string(), rounded(*rate)]).collect();
+    drawn.extend(ends(
+        field,
+        bottom,
+        ["first block", &format!("block {}", rates.len())],
+    ));
+    let numbers = rates
+        .iter()
+        .enumerate()
+        .map(|(at, rate)| vec![(at + 1).to_string(), rounded(*rate)])
+        .collect();
     let chart = Illustration {
         name: "floor",
         title: "The bare extent, block by block",

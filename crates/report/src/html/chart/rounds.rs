@@ -1,5 +1,5 @@
-//! The medians of runs of paced commits, in order: whether they drifted, and whether something came between. Runs in which
-//! others were seen are hatched.
+//! The medians of runs of paced commits, in order: whether they drifted, and whether something came
+//! between. Runs in which others were seen are hatched.
 
 use std::fmt::Write as _;
 
@@ -24,17 +24,30 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
         .filter(|(_, all)| all.len() > 1)
         .collect();
     let span = |(_, all): &(&MethodResult, Vec<f64>)| {
-        (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max))
+        (
+            all.iter().copied().fold(f64::INFINITY, f64::min),
+            all.iter().copied().fold(0.0, f64::max),
+        )
     };
     let axis = Axis::around(rows.iter().map(span))?;
-    let seen = caveats_by_run(measurement, rows.iter().map(|(_, all)| all.len()).max().unwrap_or_default());
+    let seen = caveats_by_run(
+        measurement,
+        rows.iter()
+            .map(|(_, all)| all.len())
+            .max()
+            .unwrap_or_default(),
+    );
     let (mut drawn, top) = legend(rows.iter().map(|(row, _)| row.method.name()));
     let bottom = top + HEIGHT;
     drawn.extend(hatches(&seen, f64::midpoint(top, bottom)));
     drawn.extend(left_axis(axis.ticks(), FIELD, [top, bottom]));
     for (at, (_, all)) in rows.iter().enumerate() {
-        let point =
-            |(at, us): (usize, &f64)| (x(at as f64, all.len()), along(axis.share(*us), [bottom, top]));
+        let point = |(at, us): (usize, &f64)| {
+            (
+                x(at as f64, all.len()),
+                along(axis.share(*us), [bottom, top]),
+            )
+        };
         drawn.push(line(&nth(at), all.iter().enumerate().map(point)));
     }
     drawn.extend(ends(FIELD, bottom, ["begin", "end"]));
@@ -42,13 +55,24 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     let row = |(at, caveats): (usize, &Vec<&Caveat>)| {
         let name = at.saturating_add(1).to_string();
         let time = |(_, all): &(_, Vec<f64>)| all.get(at).map(|us| micros(*us)).unwrap_or_default();
-        let ids = caveats.iter().map(|caveat| caveat.id.to_string()).collect::<Vec<_>>().join(", ");
-        std::iter::once(name).chain(rows.iter().map(time)).chain(is_disturbed.then_some(ids)).collect()
+        let ids = caveats
+            .iter()
+            .map(|caveat| caveat.id.to_string())
+            .collect::<Vec<_>>()
+            .join(", ");
+        std::iter::once(name)
+            .chain(rows.iter().map(time))
+            .chain(is_disturbed.then_some(ids))
+            .collect()
     };
     let mut says =
         "Medians of consecutive paced commits, from the first to the last; a level line is a calm machine."
             .to_owned();
-    for caveat in measurement.caveats.iter().filter(|caveat| is_hatched(caveat)) {
+    for caveat in measurement
+        .caveats
+        .iter()
+        .filter(|caveat| is_hatched(caveat))
+    {
         let _ = write!(says, " Hatched: {}", caveat.says);
     }
     let names = rows.iter().map(|(row, _)| row.method.name().to_owned());
@@ -79,8 +103,15 @@ fn is_hatched(caveat: &Caveat) -> bool {
 
 /// What was seen in each run, of so many.
 fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
-    let rounds = usize::try_from(measurement.rounds).unwrap_or(usize::MAX).max(1);
-    let hatched = || measurement.caveats.iter().filter(|caveat| is_hatched(caveat));
+    let rounds = usize::try_from(measurement.rounds)
+        .unwrap_or(usize::MAX)
+        .max(1);
+    let hatched = || {
+        measurement
+            .caveats
+            .iter()
+            .filter(|caveat| is_hatched(caveat))
+    };
     // A run lies within one or more rounds, or several runs within a round.
     let concerns = |caveat: &Caveat, run: usize| {
         let within = |round: &u32| {
@@ -90,13 +121,19 @@ fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
         };
         caveat.rounds.is_empty() || caveat.rounds.iter().any(within)
     };
-    (0..runs).map(|run| hatched().filter(|caveat| concerns(caveat, run)).collect()).collect()
+    (0..runs)
+        .map(|run| hatched().filter(|caveat| concerns(caveat, run)).collect())
+        .collect()
 }
 
 /// Runs in which something was seen, those in a row as one; each reaches halfway to its neighbours.
 fn hatches(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
     let mut periods: Vec<(usize, usize)> = Vec::new();
-    for (at, _) in seen.iter().enumerate().filter(|(_, caveats)| !caveats.is_empty()) {
+    for (at, _) in seen
+        .iter()
+        .enumerate()
+        .filter(|(_, caveats)| !caveats.is_empty())
+    {
         match periods.last_mut() {
             Some((_, last)) if *last + 1 == at => *last = at,
             _ => periods.push((at, at)),
@@ -105,10 +142,15 @@ fn hatches(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
     let reach = |(from, to): (usize, usize)| {
         [from as f64 - 0.5, to as f64 + 0.5].map(|at| (x(at, seen.len()), middle))
     };
-    periods.into_iter().map(|period| line("hatch", reach(period))).collect()
+    periods
+        .into_iter()
+        .map(|period| line("hatch", reach(period)))
+        .collect()
 }
 
 /// The runs, or the medians of groups of as many as are needed.
 fn grouped(runs: &[f64]) -> Vec<f64> {
-    runs.chunks(runs.len().div_ceil(MOST).max(1)).map(walwise_measure::measure::median_of).collect()
+    runs.chunks(runs.len().div_ceil(MOST).max(1))
+        .map(walwise_measure::measure::median_of)
+        .collect()
 }

@@ -1,12 +1,12 @@
 //! Reads a block device to tell whether it holds anything.
 //!
-//! First the known places are read. Then the whole device, if that takes a second at most; otherwise samples until the
-//! time is over. A file system may be created on the result, so everything unknown counts as data, and the unread part
-//! is reported. Reads bypass the page cache, so that no stale page is taken for the disk; only devices that nobody uses
-//! are read.
+//! First the known places are read. Then the whole device, if that takes a second at most;
+//! otherwise samples until the time is over. A file system may be created on the result, so
+//! everything unknown counts as data, and the unread part is reported. Reads bypass the page cache,
+//! so that no stale page is taken for the disk; only devices that nobody uses are read.
 
-mod places;
 pub(super) mod magic;
+mod places;
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
@@ -52,9 +52,17 @@ pub fn content(path: &Path, look: Look) -> Result<Vec<u8>, Miss> {
         Look::Passing => (PASSING, WHOLE / 4, false),
         Look::Named => (NAMED, WHOLE, true),
     };
-    let time = Time { until: Instant::now() + budget, whole };
+    let time = Time {
+        until: Instant::now() + budget,
+        whole,
+    };
     if named && device::is_held(path)? {
-        return Ok(DeviceScan { held: true, places_left: 1, ..DeviceScan::default() }.encode());
+        return Ok(DeviceScan {
+            held: true,
+            places_left: 1,
+            ..DeviceScan::default()
+        }
+        .encode());
     }
     let device = device::open(path, OFlag::O_DIRECT)?;
     let mut content = examine(device, seed(path), time).map_err(|e| miss(&e))?;
@@ -65,9 +73,11 @@ pub fn content(path: &Path, look: Look) -> Result<Vec<u8>, Miss> {
 
 /// A seed that depends on the path alone.
 fn seed(path: &Path) -> u64 {
-    path_bytes(path).iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    path_bytes(path)
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
 }
 
 fn examine(mut device: File, seed: u64, time: Time) -> io::Result<DeviceScan> {
@@ -75,8 +85,17 @@ fn examine(mut device: File, seed: u64, time: Time) -> io::Result<DeviceScan> {
     let tail = places::tail(size);
     let ends = [(0, END.min(size)), (tail, size - tail)];
     let known = places::known(size).into_iter().map(|at| (at, PIECE));
-    let known: Vec<(u64, u64)> = ends.into_iter().chain(known).filter(|(_, length)| *length > 0).collect();
-    let mut looked = ReadCoverage { device: &device, time, ranges: Vec::new(), data: false };
+    let known: Vec<(u64, u64)> = ends
+        .into_iter()
+        .chain(known)
+        .filter(|(_, length)| *length > 0)
+        .collect();
+    let mut looked = ReadCoverage {
+        device: &device,
+        time,
+        ranges: Vec::new(),
+        data: false,
+    };
     let parts = looked.pieces(&known, Keep::Bytes)?;
     let places_left = known.len() - looked.ranges.len();
     let mut regions = Regions::new(size);
@@ -127,8 +146,9 @@ struct ReadCoverage<'d> {
 }
 
 impl ReadCoverage<'_> {
-    /// Reads these pieces in order, several at a time, until the time is over. Pieces that are kept are all read even
-    /// after data was found, since their names are wanted; others stop at the first data.
+    /// Reads these pieces in order, several at a time, until the time is over. Pieces that are kept
+    /// are all read even after data was found, since their names are wanted; others stop at the
+    /// first data.
     fn pieces(&mut self, pieces: &[(u64, u64)], keep: Keep) -> io::Result<Vec<(u64, Vec<u8>)>> {
         let next = AtomicUsize::new(0);
         let data = AtomicBool::new(self.data);
@@ -137,7 +157,9 @@ impl ReadCoverage<'_> {
         let lane = || -> io::Result<()> {
             let mut room = AlignedBuffer::default();
             while Instant::now() < until {
-                let Some((at, length)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                let Some((at, length)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    break;
+                };
                 let bytes = room.read(device, *at, *length)?;
                 if bytes.chunks(4096).any(holds_data) {
                     data.store(true, Ordering::Relaxed);
@@ -148,26 +170,30 @@ impl ReadCoverage<'_> {
                     Keep::Nothing => Vec::new(),
                 };
                 let read = bytes.len() as u64;
-                done.lock().unwrap_or_else(PoisonError::into_inner).push((*at, read, kept));
+                done.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((*at, read, kept));
             }
             Ok(())
         };
-        let ended =
-            thread::scope(|scope| {
-                let lane = &lane;
-                // If no more threads can be started, fewer read.
-                let others: Vec<_> = (1..LANES.min(pieces.len()))
-                    .filter_map(|_| Builder::new().spawn_scoped(scope, lane).ok())
-                    .collect();
-                let mut ended = vec![lane()];
-                ended.extend(others.into_iter().map(|other| {
-                    other.join().unwrap_or_else(|_| Err(io::Error::other("reading ended early")))
-                }));
-                ended
-            });
+        let ended = thread::scope(|scope| {
+            let lane = &lane;
+            // If no more threads can be started, fewer read.
+            let others: Vec<_> = (1..LANES.min(pieces.len()))
+                .filter_map(|_| Builder::new().spawn_scoped(scope, lane).ok())
+                .collect();
+            let mut ended = vec![lane()];
+            ended.extend(others.into_iter().map(|other| {
+                other
+                    .join()
+                    .unwrap_or_else(|_| Err(io::Error::other("reading ended early")))
+            }));
+            ended
+        });
         self.data |= data.into_inner();
         let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.ranges.extend(done.iter().map(|(at, length, _)| (*at, *length)));
+        self.ranges
+            .extend(done.iter().map(|(at, length, _)| (*at, *length)));
         // Data that was found counts even where another place could not be read.
         match ended.into_iter().find_map(Result::err) {
             Some(error) if !self.data => Err(error),
@@ -191,7 +217,8 @@ impl ReadCoverage<'_> {
             at += read;
             // A disk that has just woken is slow at first.
             let expected = begun.elapsed().as_secs_f64() * size as f64 / at as f64;
-            if at >= 4 * RUN && expected > self.time.whole.as_secs_f64() || begun.elapsed() > self.time.whole
+            if at >= 4 * RUN && expected > self.time.whole.as_secs_f64()
+                || begun.elapsed() > self.time.whole
             {
                 break;
             }
@@ -207,12 +234,18 @@ struct AlignedBuffer(Vec<u8>);
 impl AlignedBuffer {
     /// The bytes at this offset; fewer at the end of the device.
     fn read(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
-        let length = usize::try_from(length).unwrap_or(0).next_multiple_of(ALIGNED);
+        let length = usize::try_from(length)
+            .unwrap_or(0)
+            .next_multiple_of(ALIGNED);
         if self.0.len() < length + ALIGNED {
             self.0.resize(length + ALIGNED, 0);
         }
         let start = self.0.as_ptr().align_offset(ALIGNED);
-        let room = self.0.get_mut(start..).and_then(|rest| rest.get_mut(..length)).unwrap_or_default();
+        let room = self
+            .0
+            .get_mut(start..)
+            .and_then(|rest| rest.get_mut(..length))
+            .unwrap_or_default();
         let mut filled = 0;
         while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             match device.read_at(rest, offset + filled as u64) {
@@ -226,7 +259,8 @@ impl AlignedBuffer {
     }
 }
 
-/// Sorts ranges, joins those that touch, and returns the longest gap between them on the device, in bytes.
+/// Sorts ranges, joins those that touch, and returns the longest gap between them on the device, in
+/// bytes.
 fn longest_gap(ranges: &mut Vec<(u64, u64)>, size: u64) -> u64 {
     ranges.sort_unstable();
     let mut joined: Vec<(u64, u64)> = Vec::new();
@@ -263,7 +297,10 @@ mod tests {
     use super::*;
 
     fn lasting(time: Duration) -> Time {
-        Time { until: Instant::now() + time, whole: time }
+        Time {
+            until: Instant::now() + time,
+            whole: time,
+        }
     }
 
     /// Reads an image of this size with these bytes at these places.
@@ -288,14 +325,20 @@ mod tests {
     /// The same of a device that is not read whole.
     fn sampled(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
         let file = made(size, parts);
-        let time = Time { whole: Duration::ZERO, ..lasting(Duration::from_secs(60)) };
+        let time = Time {
+            whole: Duration::ZERO,
+            ..lasting(Duration::from_secs(60))
+        };
         examine(file, 7, time).unwrap()
     }
 
     #[test]
     fn nothing_is_nothing() {
         for size in [0, 1, 511, 4096, 3 << 20, 300 << 20] {
-            let whole = DeviceScan { bytes_read: size, ..DeviceScan::default() };
+            let whole = DeviceScan {
+                bytes_read: size,
+                ..DeviceScan::default()
+            };
             assert_eq!(image(size, &[]), whole, "{size}");
         }
         assert!(!image(4 << 20, &[(0, &vec![0xff; 4 << 20])]).data);
@@ -311,7 +354,11 @@ mod tests {
             ("ext2", 0x438, b"\x53\xef"),
             ("btrfs", 0x10040, b"_BHRfS_M"),
             ("btrfs", (64 << 20) + 0x40, b"_BHRfS_M"),
-            ("LVM2", 512, b"LABELONE\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0LVM2 001"),
+            (
+                "LVM2",
+                512,
+                b"LABELONE\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0LVM2 001",
+            ),
             ("LUKS", 0, b"LUKS\xba\xbe"),
             ("swap", 4086, b"SWAPSPACE2"),
             ("swap", 65526, b"SWAPSPACE2"),
@@ -322,7 +369,11 @@ mod tests {
             ("md", SIZE - 8192, b"\xfc\x4e\x2b\xa9"),
             ("md", SIZE - 65536, b"\xfc\x4e\x2b\xa9"),
             ("zfs", 132 << 10, b"\x0c\xb1\xba\0\0\0\0\0"),
-            ("zfs", SIZE - (512 << 10) + (128 << 10), b"\0\0\0\0\0\xba\xb1\x0c"),
+            (
+                "zfs",
+                SIZE - (512 << 10) + (128 << 10),
+                b"\0\0\0\0\0\xba\xb1\x0c",
+            ),
             ("imsm", SIZE - 1024, b"Intel Raid ISM Cfg Sig. "),
             ("ddf", SIZE - 512, b"\xde\x11\xde\x11"),
             ("drbd", SIZE - 4096 + 60, b"\x83\x74\x02\x6d"),
@@ -365,8 +416,14 @@ mod tests {
             (63 << 20, b"anything", ""),
         ] {
             let found = image(size, &[(place, bytes)]);
-            let names: Vec<&str> = Some(name).filter(|name| !name.is_empty()).into_iter().collect();
-            assert_eq!((found.found, found.data), (names.iter().map(|&n| n.to_owned()).collect(), true));
+            let names: Vec<&str> = Some(name)
+                .filter(|name| !name.is_empty())
+                .into_iter()
+                .collect();
+            assert_eq!(
+                (found.found, found.data),
+                (names.iter().map(|&n| n.to_owned()).collect(), true)
+            );
         }
     }
 

@@ -1,8 +1,9 @@
-//! A conversation with a database server over its Unix socket: bytes in both directions until there is an answer,
-//! within a deadline.
+//! A conversation with a database server over its Unix socket: bytes in both directions until there
+//! is an answer, within a deadline.
 //!
-//! The messages are left to the protocols in [`super::postgres`] and [`super::mysql`]. Nothing that is sent is chosen
-//! by the server. Connecting itself can block indefinitely, so all of this runs in the expendable child.
+//! The messages are left to the protocols in [`super::postgres`] and [`super::mysql`]. Nothing that
+//! is sent is chosen by the server. Connecting itself can block indefinitely, so all of this runs
+//! in the expendable child.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -21,7 +22,8 @@ const DEADLINE: Duration = Duration::from_secs(2);
 /// The largest message or answer accepted, in bytes.
 pub const LARGEST: usize = 1 << 20;
 
-/// The largest answer that is passed on, in bytes: all settings, and as many overrides as are read, with names of the longest kind.
+/// The largest answer that is passed on, in bytes: all settings, and as many overrides as are read,
+/// with names of the longest kind.
 pub const LARGEST_ANSWER: usize = 128 << 10;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -43,7 +45,8 @@ pub trait Conversation {
     /// Bytes received that do not make up a message yet.
     fn heard(&mut self) -> &mut Vec<u8>;
 
-    /// The first message, when all of it is there: its kind or number, its body, and what follows it.
+    /// The first message, when all of it is there: its kind or number, its body, and what follows
+    /// it.
     fn split(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, Miss>;
 
     fn message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, Miss>;
@@ -69,7 +72,11 @@ pub trait Conversation {
 pub type WireFrame<'a> = (u8, &'a [u8], &'a [u8]);
 
 /// Talks to the server behind a socket; with `server`, the peer must be that user's.
-pub fn with(socket: &Path, ours: &mut impl Conversation, server: Option<u32>) -> Result<Vec<u8>, Miss> {
+pub fn with(
+    socket: &Path,
+    ours: &mut impl Conversation,
+    server: Option<u32>,
+) -> Result<Vec<u8>, Miss> {
     let stream = UnixStream::connect(socket).map_err(|e| match e.kind() {
         io::ErrorKind::ConnectionRefused => Miss::new(MissKind::Absent, "no server listens there"),
         _ => files::miss(&e),
@@ -77,9 +84,13 @@ pub fn with(socket: &Path, ours: &mut impl Conversation, server: Option<u32>) ->
     over(stream, ours, server)
 }
 
-/// Talks over a connection. The peer's user is checked before any byte is exchanged, because the socket that one user
-/// names can be another's.
-pub fn over(stream: UnixStream, ours: &mut impl Conversation, server: Option<u32>) -> Result<Vec<u8>, Miss> {
+/// Talks over a connection. The peer's user is checked before any byte is exchanged, because the
+/// socket that one user names can be another's.
+pub fn over(
+    stream: UnixStream,
+    ours: &mut impl Conversation,
+    server: Option<u32>,
+) -> Result<Vec<u8>, Miss> {
     if let Some(uid) = server {
         let peer = getsockopt(&stream, PeerCredentials).map_err(|e| files::miss(&e.into()))?;
         if peer.uid() != uid {
@@ -93,7 +104,11 @@ pub fn over(stream: UnixStream, ours: &mut impl Conversation, server: Option<u32
     hold(stream, ours, Instant::now() + DEADLINE)
 }
 
-fn hold(mut stream: UnixStream, ours: &mut impl Conversation, deadline: Instant) -> Result<Vec<u8>, Miss> {
+fn hold(
+    mut stream: UnixStream,
+    ours: &mut impl Conversation,
+    deadline: Instant,
+) -> Result<Vec<u8>, Miss> {
     let late = || Miss::new(MissKind::TimedOut, "the server did not answer in time");
     let failed = |e: io::Error| match e.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => late(),
@@ -109,7 +124,12 @@ fn hold(mut stream: UnixStream, ours: &mut impl Conversation, deadline: Instant)
         }
         stream.set_read_timeout(Some(left)).map_err(failed)?;
         let count = match stream.read(&mut piece) {
-            Ok(0) => return Err(Miss::new(MissKind::Failed, "the server ended the conversation")),
+            Ok(0) => {
+                return Err(Miss::new(
+                    MissKind::Failed,
+                    "the server ended the conversation",
+                ));
+            }
             Ok(count) => count,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => return Err(failed(e)),
@@ -154,7 +174,12 @@ mod tests {
     #[test]
     fn a_silent_server_is_given_up() {
         let (ours, _theirs) = UnixStream::pair().unwrap();
-        let miss = hold(ours, &mut Mute::default(), Instant::now() + Duration::from_millis(20)).unwrap_err();
+        let miss = hold(
+            ours,
+            &mut Mute::default(),
+            Instant::now() + Duration::from_millis(20),
+        )
+        .unwrap_err();
         assert_eq!(miss.kind, MissKind::TimedOut);
     }
 

@@ -1,7 +1,7 @@
 //! Opens block devices, for reading only.
 //!
-//! Reading is left to the caller. The path is first opened with O_PATH alone, since opening a tape or a watchdog device
-//! already has an effect.
+//! Reading is left to the caller. The path is first opened with O_PATH alone, since opening a tape
+//! or a watchdog device already has an effect.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,13 +15,14 @@ use nix::fcntl::OFlag;
 use super::files::miss;
 use crate::host::Miss;
 
-/// Opens a block device for reading: exactly the device that was examined, whatever happens to its name. Closing it
-/// writes nothing, since nothing was written through it.
+/// Opens a block device for reading: exactly the device that was examined, whatever happens to its
+/// name. Closing it writes nothing, since nothing was written through it.
 pub fn open(path: &Path, also: OFlag) -> Result<File, Miss> {
     opened(path, also).map_err(|e| miss(&e))
 }
 
-/// Whether a process holds it exclusively (`O_EXCL`, open(2)); a process that tries to in this very instant is refused.
+/// Whether a process holds it exclusively (`O_EXCL`, open(2)); a process that tries to in this very
+/// instant is refused.
 pub fn is_held(path: &Path) -> Result<bool, Miss> {
     match opened(path, OFlag::O_EXCL) {
         Ok(_) => Ok(false),
@@ -31,12 +32,19 @@ pub fn is_held(path: &Path) -> Result<bool, Miss> {
 }
 
 fn opened(path: &Path, also: OFlag) -> io::Result<File> {
-    let by_name =
-        |flags: OFlag, path: &Path| OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
+    let by_name = |flags: OFlag, path: &Path| {
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(flags.bits())
+            .open(path)
+    };
     let place = by_name(OFlag::O_PATH | OFlag::O_CLOEXEC, path)?;
     if !place.metadata()?.file_type().is_block_device() {
         return Err(io::Error::other("is not a block device"));
     }
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | also;
-    by_name(flags, Path::new(&format!("/proc/self/fd/{}", place.as_raw_fd())))
+    by_name(
+        flags,
+        Path::new(&format!("/proc/self/fd/{}", place.as_raw_fd())),
+    )
 }

@@ -1,10 +1,10 @@
 //! Questions about files: read, list, links, stat(2), statfs(2), inode flags.
 //!
-//! Only regular files are read, and only files and directories opened, without blocking: opening a tape or a watchdog
-//! device already has an effect. The target of a path is held by a descriptor that opens nothing (O_PATH), examined,
-//! and that very object is then opened; a replacement made meanwhile is not. Sizes are bounded, since a file may be
-//! anything. The kernel's own files in /proc and /sys take a shorter path, because a large host has hundreds of
-//! thousands of them.
+//! Only regular files are read, and only files and directories opened, without blocking: opening a
+//! tape or a watchdog device already has an effect. The target of a path is held by a descriptor
+//! that opens nothing (O_PATH), examined, and that very object is then opened; a replacement made
+//! meanwhile is not. Sizes are bounded, since a file may be anything. The kernel's own files in
+//! /proc and /sys take a shorter path, because a large host has hundreds of thousands of them.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -27,7 +27,8 @@ use crate::host::{Miss, MissKind, Moment, Stat, StatFs};
 /// The largest part of a file that is read, in bytes.
 pub const LARGEST_READ: u64 = 1 << 20;
 
-/// An attribute is at most a page, and one read gives all of it (Documentation/filesystems/sysfs.rst).
+/// An attribute is at most a page, and one read gives all of it
+/// (Documentation/filesystems/sysfs.rst).
 const LARGEST_ATTRIBUTE: usize = 4096;
 
 /// An error of the system as a refusal.
@@ -41,11 +42,17 @@ pub fn miss(error: &io::Error) -> Miss {
         Some(Errno::EACCES | Errno::EPERM) => MissKind::Denied,
         _ => MissKind::Failed,
     };
-    Miss::new(kind, errno.map_or_else(|| error.to_string(), |errno| errno.desc().to_owned()))
+    Miss::new(
+        kind,
+        errno.map_or_else(|| error.to_string(), |errno| errno.desc().to_owned()),
+    )
 }
 
 /// The flags of every open: for reading, and non-blocking.
-const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+const READING: OFlags = OFlags::RDONLY
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
 
 /// The target of a path, held without opening it.
 pub struct PathHandle {
@@ -69,34 +76,49 @@ pub fn hold_proc() -> Result<&'static OwnedFd, Miss> {
 }
 
 fn without_proc() -> Miss {
-    Miss::new(MissKind::Failed, "cannot be opened where /proc is not mounted")
+    Miss::new(
+        MissKind::Failed,
+        "cannot be opened where /proc is not mounted",
+    )
 }
 
-/// The ids of all processes. A machine has hundreds, so they are listed and named by the shortest path.
+/// The ids of all processes. A machine has hundreds, so they are listed and named by the shortest
+/// path.
 pub fn processes() -> Result<impl Iterator<Item = Result<u32, Miss>>, Miss> {
-    let proc = rustix::fs::openat(hold_proc()?, ".", READING | OFlags::DIRECTORY, Mode::empty());
+    let proc = rustix::fs::openat(
+        hold_proc()?,
+        ".",
+        READING | OFlags::DIRECTORY,
+        Mode::empty(),
+    );
     let names = names(proc.map_err(|e| miss(&e.into()))?)?;
     let number = |name: Vec<u8>| str::from_utf8(&name).ok()?.parse().ok();
     Ok(names.filter_map(move |name| name.map(number).transpose()))
 }
 
-/// The command name of a process, with the newline (`TASK_COMM_LEN` of the kernel is 16, that of its threads 64).
+/// The command name of a process, with the newline (`TASK_COMM_LEN` of the kernel is 16, that of
+/// its threads 64).
 pub fn command(pid: u32) -> Result<Vec<u8>, Miss> {
     let file = rustix::fs::openat(hold_proc()?, format!("{pid}/comm"), READING, Mode::empty());
     let mut name = [0; 64];
-    let count =
-        rustix::io::read(file.map_err(|e| miss(&e.into()))?, &mut name).map_err(|e| miss(&e.into()))?;
+    let count = rustix::io::read(file.map_err(|e| miss(&e.into()))?, &mut name)
+        .map_err(|e| miss(&e.into()))?;
     Ok(name.get(..count).unwrap_or_default().to_vec())
 }
 
 impl PathHandle {
     /// The target of a path, links followed.
     pub fn at(path: &Path) -> Result<Self, Miss> {
-        let descriptor = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+        let descriptor =
+            rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
         let descriptor = descriptor.map_err(|e| miss(&e.into()))?;
         let stat = rustix::fs::fstat(&descriptor).map_err(|e| miss(&e.into()))?;
         let kind = FileType::from_raw_mode(stat.st_mode);
-        Ok(Self { descriptor, kind, identity: (stat.st_dev, stat.st_ino) })
+        Ok(Self {
+            descriptor,
+            kind,
+            identity: (stat.st_dev, stat.st_ino),
+        })
     }
 
     /// Opens the very object that is held.
@@ -128,7 +150,9 @@ fn open(path: &Path, allow_directory: bool) -> Result<File, Miss> {
 }
 
 fn open_unchecked(path: &Path, flags: OFlags) -> Result<File, Miss> {
-    rustix::fs::openat(CWD, path, flags, Mode::empty()).map(File::from).map_err(|e| miss(&e.into()))
+    rustix::fs::openat(CWD, path, flags, Mode::empty())
+        .map(File::from)
+        .map_err(|e| miss(&e.into()))
 }
 
 /// The contents, cut after [`LARGEST_READ`] or [`MOUNT_TABLE`].
@@ -136,33 +160,48 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Miss> {
     if is_attribute(path) {
         return attribute(path);
     }
-    let largest = if path == OWN_MOUNT_TABLE { MOUNT_TABLE as u64 } else { LARGEST_READ };
-    let file = if is_of_process(path) { open_unchecked(path, READING)? } else { open(path, false)? };
+    let largest = if path == OWN_MOUNT_TABLE {
+        MOUNT_TABLE as u64
+    } else {
+        LARGEST_READ
+    };
+    let file = if is_of_process(path) {
+        open_unchecked(path, READING)?
+    } else {
+        open(path, false)?
+    };
     contents(&file, largest)
 }
 
 fn contents(file: &File, largest: u64) -> Result<Vec<u8>, Miss> {
     let mut bytes = Vec::with_capacity(4096);
-    file.take(largest).read_to_end(&mut bytes).map_err(|e| miss(&e))?;
+    file.take(largest)
+        .read_to_end(&mut bytes)
+        .map_err(|e| miss(&e))?;
     Ok(bytes)
 }
 
 /// Our own mount table, which may be long; that of another process is a stranger's.
 const OWN_MOUNT_TABLE: &str = "/proc/self/mountinfo";
 
-/// Whether it is a file that the kernel generates for a process: `/proc/7/stat`. Targets of its links are not.
+/// Whether it is a file that the kernel generates for a process: `/proc/7/stat`. Targets of its
+/// links are not.
 fn is_of_process(path: &Path) -> bool {
     let mut names = path.components();
     let mut name = || names.next().map(Component::as_os_str);
     let beneath_proc = name() == Some(OsStr::new("/")) && name() == Some(OsStr::new("proc"));
-    let process = name().is_some_and(|name| name == "self" || name.as_bytes().iter().all(u8::is_ascii_digit));
+    let process =
+        name().is_some_and(|name| name == "self" || name.as_bytes().iter().all(u8::is_ascii_digit));
     let file = ["stat", "status", "mountinfo", "cmdline", "environ"].map(OsStr::new);
     beneath_proc && process && name().is_some_and(|name| file.contains(&name)) && name().is_none()
 }
 
-/// A configuration file: the whole of a regular file, with its device and inode. A file larger than [`LARGEST_READ`] is
-/// refused, since the part cut off could say anything.
-pub fn configuration(path: &Path, known: impl Fn((u64, u64)) -> bool) -> Result<Configuration, Miss> {
+/// A configuration file: the whole of a regular file, with its device and inode. A file larger than
+/// [`LARGEST_READ`] is refused, since the part cut off could say anything.
+pub fn configuration(
+    path: &Path,
+    known: impl Fn((u64, u64)) -> bool,
+) -> Result<Configuration, Miss> {
     let held = PathHandle::at(path)?;
     if held.kind != FileType::RegularFile {
         return Err(Miss::new(MissKind::Failed, "is no regular file"));
@@ -172,7 +211,10 @@ pub fn configuration(path: &Path, known: impl Fn((u64, u64)) -> bool) -> Result<
     }
     let bytes = contents(&held.open()?, LARGEST_READ + 1)?;
     if bytes.len() as u64 > LARGEST_READ {
-        let says = format!("is larger than {}, which no configuration is", crate::text::bytes(LARGEST_READ));
+        let says = format!(
+            "is larger than {}, which no configuration is",
+            crate::text::bytes(LARGEST_READ)
+        );
         return Err(Miss::new(MissKind::Failed, says));
     }
     Ok(Configuration::Read(held.identity, bytes))
@@ -186,7 +228,8 @@ pub enum Configuration {
     Read((u64, u64), Vec<u8>),
 }
 
-/// Whether the path stays among the attributes of devices, where there are only directories and files.
+/// Whether the path stays among the attributes of devices, where there are only directories and
+/// files.
 fn is_attribute(path: &Path) -> bool {
     let below = path.as_os_str().as_bytes().strip_prefix(b"/sys/class/");
     below.is_some_and(|below| below.split(|b| *b == b'/').all(|name| name != b".."))
@@ -196,29 +239,34 @@ fn is_attribute(path: &Path) -> bool {
 type Directory = (PathBuf, OwnedFd);
 
 thread_local! {
-    /// The directory of the device asked about last: its attributes are requested in sequence, and the path to it leads
-    /// through a link and a dozen directories.
+    /// The directory of the device asked about last: its attributes are requested in sequence, and
+    /// the path to it leads through a link and a dozen directories.
     static LAST: RefCell<Option<Directory>> = const { RefCell::new(None) };
 }
 
-/// Opens an attribute, or a directory of some, relative to the directory of its device, or by its whole path where that directory is stale:
-/// another device of the same name may have replaced it.
+/// Opens an attribute, or a directory of some, relative to the directory of its device, or by its
+/// whole path where that directory is stale: another device of the same name may have replaced it.
 fn open_attribute(path: &Path, flags: OFlags) -> Result<File, Miss> {
-    let from_directory = device_and_attribute(path)
-        .and_then(|(device, name)| LAST.with_borrow_mut(|last| open_from(last, device, name, flags)));
+    let from_directory = device_and_attribute(path).and_then(|(device, name)| {
+        LAST.with_borrow_mut(|last| open_from(last, device, name, flags))
+    });
     from_directory.unwrap_or_else(|| open_unchecked(path, flags))
 }
 
-/// `/sys/class/block/sda` and `queue/fua` of `/sys/class/block/sda/queue/fua`. Of other classes little is read between
-/// the attributes of a block device, whose directory stays.
+/// `/sys/class/block/sda` and `queue/fua` of `/sys/class/block/sda/queue/fua`. Of other classes
+/// little is read between the attributes of a block device, whose directory stays.
 fn device_and_attribute(path: &Path) -> Option<(&Path, &[u8])> {
     const CLASS: &[u8] = b"/sys/class/block/";
     let bytes = path.as_os_str().as_bytes();
     let at = CLASS.len() + bytes.strip_prefix(CLASS)?.iter().position(|b| *b == b'/')?;
-    Some((Path::new(OsStr::from_bytes(bytes.get(..at)?)), bytes.get(at + 1..)?))
+    Some((
+        Path::new(OsStr::from_bytes(bytes.get(..at)?)),
+        bytes.get(at + 1..)?,
+    ))
 }
 
-/// The attribute that every device has for as long as it exists (Documentation/ABI/testing/sysfs-uevent).
+/// The attribute that every device has for as long as it exists
+/// (Documentation/ABI/testing/sysfs-uevent).
 const ALWAYS: &str = "uevent";
 
 fn open_from(
@@ -236,7 +284,8 @@ fn open_from(
     match rustix::fs::openat(directory, name, flags, Mode::empty()) {
         Ok(file) => Some(Ok(File::from(file))),
         Err(Errno::NOENT)
-            if rustix::fs::accessat(directory, ALWAYS, Access::EXISTS, AtFlags::empty()).is_ok() =>
+            if rustix::fs::accessat(directory, ALWAYS, Access::EXISTS, AtFlags::empty())
+                .is_ok() =>
         {
             Some(Err(miss(&Errno::NOENT.into())))
         }
@@ -278,14 +327,22 @@ pub fn is_empty(path: &Path) -> Result<Vec<u8>, Miss> {
         names(inner.map_err(|e| miss(&e.into()))?).map(|mut names| names.next().is_some())
     };
     let something = spare && within()?;
-    Ok(if something { b"no\n".to_vec() } else { b"yes\n".to_vec() })
+    Ok(if something {
+        b"no\n".to_vec()
+    } else {
+        b"yes\n".to_vec()
+    })
 }
 
 /// The names in an open directory.
-fn names(directory: impl Into<OwnedFd>) -> Result<impl Iterator<Item = Result<Vec<u8>, Miss>>, Miss> {
+fn names(
+    directory: impl Into<OwnedFd>,
+) -> Result<impl Iterator<Item = Result<Vec<u8>, Miss>>, Miss> {
     let entries = Dir::new(directory).map_err(|e| miss(&e.into()))?;
     let name = |entry: Result<rustix::fs::DirEntry, Errno>| {
-        entry.map(|entry| entry.file_name().to_bytes().to_vec()).map_err(|e| miss(&e.into()))
+        entry
+            .map(|entry| entry.file_name().to_bytes().to_vec())
+            .map_err(|e| miss(&e.into()))
     };
     let own = |name: &Result<Vec<u8>, Miss>| !matches!(name.as_deref(), Ok(b"." | b".."));
     Ok(entries.map(name).filter(own))
@@ -322,21 +379,29 @@ pub fn list(path: &Path) -> Result<Vec<u8>, Miss> {
 
 /// Where the link points, as written.
 pub fn link(path: &Path) -> Result<Vec<u8>, Miss> {
-    fs::read_link(path).map(|target| target.into_os_string().into_vec()).map_err(|e| miss(&e))
+    fs::read_link(path)
+        .map(|target| target.into_os_string().into_vec())
+        .map_err(|e| miss(&e))
 }
 
 /// The path without links.
 pub fn real_path(path: &Path) -> Result<Vec<u8>, Miss> {
-    fs::canonicalize(path).map(|real| real.as_os_str().as_bytes().to_vec()).map_err(|e| miss(&e))
+    fs::canonicalize(path)
+        .map(|real| real.as_os_str().as_bytes().to_vec())
+        .map_err(|e| miss(&e))
 }
 
-/// Whether a possible key file exists and persists: it is not empty, and not in a directory that is recreated at each
-/// boot. It is not opened.
+/// Whether a possible key file exists and persists: it is not empty, and not in a directory that is
+/// recreated at each boot. It is not opened.
 pub fn is_key(path: &Path) -> bool {
     const MADE_ANEW: [&str; 5] = ["/dev", "/proc", "/run", "/sys", "/tmp"];
     let lies = fs::canonicalize(path).and_then(|real| Ok((fs::metadata(&real)?, real)));
     lies.is_ok_and(|(found, real)| {
-        found.is_file() && found.len() > 0 && !MADE_ANEW.iter().any(|directory| real.starts_with(directory))
+        found.is_file()
+            && found.len() > 0
+            && !MADE_ANEW
+                .iter()
+                .any(|directory| real.starts_with(directory))
     })
 }
 
@@ -360,7 +425,11 @@ pub fn stat(path: &Path) -> Result<Vec<u8>, Miss> {
 pub fn statfs(path: &Path) -> Result<Vec<u8>, Miss> {
     let found = rustix::fs::statfs(path).map_err(|e| miss(&e.into()))?;
     // A few file systems leave f_frsize empty; then f_bsize is the unit (statvfs(3)).
-    let unit = if found.f_frsize == 0 { found.f_bsize } else { found.f_frsize };
+    let unit = if found.f_frsize == 0 {
+        found.f_bsize
+    } else {
+        found.f_frsize
+    };
     let unit = u64::try_from(unit).unwrap_or(0);
     let statfs = StatFs {
         magic: found.f_type.cast_unsigned() & 0xffff_ffff,
@@ -378,9 +447,10 @@ pub fn flags(path: &Path) -> Result<Vec<u8>, Miss> {
     use rustix::io::Errno;
     match rustix::fs::ioctl_getflags(open(path, true)?) {
         Ok(flags) => Ok(format!("{}\n", flags.bits()).into_bytes()),
-        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
-            Err(Miss::new(MissKind::Absent, "the file system has no inode flags"))
-        }
+        Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => Err(Miss::new(
+            MissKind::Absent,
+            "the file system has no inode flags",
+        )),
         Err(e) => Err(miss(&e.into())),
     }
 }
@@ -399,7 +469,10 @@ mod tests {
             device_and_attribute(path),
             Some((Path::new("/sys/class/block/sda"), b"queue/fua".as_slice()))
         );
-        assert_eq!(device_and_attribute(Path::new("/sys/class/block/sda")), None);
+        assert_eq!(
+            device_and_attribute(Path::new("/sys/class/block/sda")),
+            None
+        );
 
         let dir = tempfile::tempdir().unwrap();
         let [one, other] = ["sda", "sdb"].map(|name| dir.path().join(name));
@@ -415,9 +488,16 @@ mod tests {
         for (device, text) in [(&one, "1"), (&one, "1"), (&other, "2"), (&one, "1")] {
             assert_eq!(read(device, "ro"), Some(Ok(text.to_owned())));
         }
-        assert_eq!(read(&one, "fua"), None, "nothing shows that the device is there");
+        assert_eq!(
+            read(&one, "fua"),
+            None,
+            "nothing shows that the device is there"
+        );
         fs::write(one.join(ALWAYS), "").unwrap();
-        assert_eq!(read(&one, "fua").unwrap().unwrap_err().kind, MissKind::Absent);
+        assert_eq!(
+            read(&one, "fua").unwrap().unwrap_err().kind,
+            MissKind::Absent
+        );
         fs::remove_dir_all(&one).unwrap();
         assert_eq!(read(&one, "ro"), None, "it is gone, and so is what it said");
     }
@@ -454,9 +534,18 @@ mod tests {
         symlink("b-target", dir.path().join("a")).unwrap();
         let host = Direct;
         assert_eq!(read(&odd).unwrap(), b"text");
-        assert_eq!(host.list(dir.path()).unwrap(), ["a".into(), OsStr::from_bytes(b"b\xff\n").to_owned()]);
-        assert_eq!(host.link(&dir.path().join("a")).unwrap(), Path::new("b-target"));
-        assert_eq!(host.stat(&dir.path().join("a")).unwrap_err().kind, MissKind::Absent);
+        assert_eq!(
+            host.list(dir.path()).unwrap(),
+            ["a".into(), OsStr::from_bytes(b"b\xff\n").to_owned()]
+        );
+        assert_eq!(
+            host.link(&dir.path().join("a")).unwrap(),
+            Path::new("b-target")
+        );
+        assert_eq!(
+            host.stat(&dir.path().join("a")).unwrap_err().kind,
+            MissKind::Absent
+        );
         let stat = host.stat(&odd).unwrap();
         assert_eq!((stat.size, stat.is_dir()), (4, false));
         let found = fs::metadata(&odd).unwrap();
@@ -464,7 +553,10 @@ mod tests {
         assert!(stat.changed.unwrap().is_exact());
         assert!(host.stat(dir.path()).unwrap().is_dir());
         assert!(host.statfs(dir.path()).unwrap().size > 0);
-        assert_eq!(host.real_path(&dir.path().join("./b/..")).unwrap_err().kind, MissKind::Absent);
+        assert_eq!(
+            host.real_path(&dir.path().join("./b/..")).unwrap_err().kind,
+            MissKind::Absent
+        );
     }
 
     #[test]
@@ -473,16 +565,27 @@ mod tests {
         let pipe = dir.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         for path in [&pipe, Path::new("/dev/zero"), dir.path()] {
-            assert_eq!(read(path).unwrap_err().kind, MissKind::Failed, "{}", path.display());
+            assert_eq!(
+                read(path).unwrap_err().kind,
+                MissKind::Failed,
+                "{}",
+                path.display()
+            );
         }
-        assert_eq!(flags(Path::new("/dev/zero")).unwrap_err().kind, MissKind::Failed);
+        assert_eq!(
+            flags(Path::new("/dev/zero")).unwrap_err().kind,
+            MissKind::Failed
+        );
     }
 
     #[test]
     fn large_files_are_cut() {
         let dir = tempfile::tempdir().unwrap();
         let large = dir.path().join("large");
-        File::create(&large).unwrap().set_len(LARGEST_READ * 3).unwrap();
+        File::create(&large)
+            .unwrap()
+            .set_len(LARGEST_READ * 3)
+            .unwrap();
         assert_eq!(read(&large).unwrap().len() as u64, LARGEST_READ);
     }
 
@@ -490,10 +593,20 @@ mod tests {
     fn mount_tables_of_many_containers_are_read_whole() {
         let dir = tempfile::tempdir().unwrap();
         let table = dir.path().join("mountinfo");
-        File::create(&table).unwrap().set_len(LARGEST_READ * 3).unwrap();
+        File::create(&table)
+            .unwrap()
+            .set_len(LARGEST_READ * 3)
+            .unwrap();
         let file = File::open(&table).unwrap();
-        assert_eq!(contents(&file, MOUNT_TABLE as u64).unwrap().len() as u64, LARGEST_READ * 3);
-        assert_eq!(read(&table).unwrap().len() as u64, LARGEST_READ, "one of a stranger");
+        assert_eq!(
+            contents(&file, MOUNT_TABLE as u64).unwrap().len() as u64,
+            LARGEST_READ * 3
+        );
+        assert_eq!(
+            read(&table).unwrap().len() as u64,
+            LARGEST_READ,
+            "one of a stranger"
+        );
     }
 
     #[test]
@@ -505,8 +618,14 @@ mod tests {
             fs::write(&path, &text).unwrap();
             assert_eq!(attribute(&path).unwrap(), text.into_bytes());
         }
-        assert_eq!(attribute(&dir.path().join("none")).unwrap_err().kind, MissKind::Absent);
-        assert_eq!(attribute(dir.path()).unwrap_err(), Miss::new(MissKind::Failed, "Is a directory"));
+        assert_eq!(
+            attribute(&dir.path().join("none")).unwrap_err().kind,
+            MissKind::Absent
+        );
+        assert_eq!(
+            attribute(dir.path()).unwrap_err(),
+            Miss::new(MissKind::Failed, "Is a directory")
+        );
         let ours = |path: &str| is_attribute(Path::new(path));
         assert!(ours("/sys/class/block/sda/size"));
         assert!(!ours("/sys/class/../../dev/tape") && !ours("/proc/swaps"));

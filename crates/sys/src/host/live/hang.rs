@@ -1,8 +1,8 @@
 //! Paths that may hang, determined once from the mount table, without touching any of the mounts.
 //!
-//! While no file system that can hang is mounted, everything is read directly. Otherwise only the kernel's own
-//! directories are: any other path may lead anywhere through a symbolic link, and following it already touches the
-//! mount.
+//! While no file system that can hang is mounted, everything is read directly. Otherwise only the
+//! kernel's own directories are: any other path may lead anywhere through a symbolic link, and
+//! following it already touches the mount.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -53,12 +53,18 @@ pub struct Mounts {
 impl Mounts {
     /// A table in which everything may hang.
     pub fn unreadable() -> Self {
-        Self { points: HashMap::from([(PathBuf::from("/"), true)]), any_hang: true }
+        Self {
+            points: HashMap::from([(PathBuf::from("/"), true)]),
+            any_hang: true,
+        }
     }
 
-    /// Parses /proc/self/mountinfo (proc_pid_mountinfo(5)). A malformed line counts as a mount that can hang.
+    /// Parses /proc/self/mountinfo (proc_pid_mountinfo(5)). A malformed line counts as a mount that
+    /// can hang.
     pub fn parse(mountinfo: &[u8]) -> Self {
-        let lines = mountinfo.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+        let lines = mountinfo
+            .split(|b| *b == b'\n')
+            .filter(|line| !line.is_empty());
         let (mut points, mut any_hang) = (HashMap::new(), false);
         for (point, hangs) in lines.map(|line| mount(line).unwrap_or((PathBuf::new(), true))) {
             any_hang |= hangs;
@@ -80,7 +86,10 @@ impl Mounts {
             return leads_inside(path);
         }
         !is_kernels_own(path)
-            || path.ancestors().find_map(|over| self.points.get(over)).is_none_or(|hangs| *hangs)
+            || path
+                .ancestors()
+                .find_map(|over| self.points.get(over))
+                .is_none_or(|hangs| *hangs)
     }
 }
 
@@ -88,13 +97,16 @@ impl Mounts {
 fn leads_inside(path: &Path) -> bool {
     let mut names = path.components().skip(1).map(Component::as_os_str);
     let links = ["root", "cwd", "exe", "fd", "map_files"].map(std::ffi::OsStr::new);
-    names.next().is_some_and(|name| name == "proc") && names.nth(1).is_some_and(|name| links.contains(&name))
+    names.next().is_some_and(|name| name == "proc")
+        && names.nth(1).is_some_and(|name| links.contains(&name))
 }
 
 /// Whether the path stays in directories that the kernel fills itself.
 fn is_kernels_own(path: &Path) -> bool {
     let mut components = path.components();
-    if path.components().any(|c| c == Component::ParentDir) || components.next() != Some(Component::RootDir) {
+    if path.components().any(|c| c == Component::ParentDir)
+        || components.next() != Some(Component::RootDir)
+    {
         return false;
     }
     let mut names = components.map(|c| c.as_os_str().to_string_lossy());
@@ -116,7 +128,9 @@ fn mount(line: &[u8]) -> Option<(PathBuf, bool)> {
     let source = words.get(dash + 2)?;
     let point = PathBuf::from(OsString::from_vec(unescape(words.get(4)?)));
     let fuse = fstype.starts_with("fuse") && fstype != "fusectl";
-    let remote = SOURCES.iter().any(|prefix| source.starts_with(prefix.as_bytes()));
+    let remote = SOURCES
+        .iter()
+        .any(|prefix| source.starts_with(prefix.as_bytes()));
     Some((point, fuse || remote || TYPES.contains(&fstype)))
 }
 
@@ -160,9 +174,15 @@ mod tests {
             ] {
                 assert!(!mounts.may_hang(Path::new(safe)), "{line}: {safe}");
             }
-            for other in
-                ["/etc/fstab", "/mnt/data", "/srv", "/sys/../mnt", "/proc/1/root/mnt", "/proc/1/cwd", "mnt"]
-            {
+            for other in [
+                "/etc/fstab",
+                "/mnt/data",
+                "/srv",
+                "/sys/../mnt",
+                "/proc/1/root/mnt",
+                "/proc/1/cwd",
+                "mnt",
+            ] {
                 assert!(mounts.may_hang(Path::new(other)), "{line}: {other}");
             }
         }
@@ -174,8 +194,12 @@ mod tests {
         assert!(mounts.may_hang(Path::new("/proc/with space")));
         assert!(mounts.may_hang(Path::new("/proc/with space/cpuinfo")));
         assert!(!mounts.may_hang(Path::new("/proc/stat")));
-        let mounts = with("40 22 0:50 / /sys/x rw - fuse.y y rw\n41 22 0:51 / /sys/x rw - tmpfs z rw");
-        assert!(!mounts.may_hang(Path::new("/sys/x/z")), "the last mount is in sight");
+        let mounts =
+            with("40 22 0:50 / /sys/x rw - fuse.y y rw\n41 22 0:51 / /sys/x rw - tmpfs z rw");
+        assert!(
+            !mounts.may_hang(Path::new("/sys/x/z")),
+            "the last mount is in sight"
+        );
     }
 
     /// As the kernel writes it (mangle() in its fs/namespace.c).

@@ -1,4 +1,5 @@
-//! Questions about the machine and about our own process: uname(2), user and name spaces, memory and processors.
+//! Questions about the machine and about our own process: uname(2), user and name spaces, memory
+//! and processors.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,15 +12,26 @@ use super::files;
 use crate::host::{Miss, MissKind, NOBODY};
 use crate::text::error_words;
 
-/// Inode numbers that the first name spaces always have (`PROC_PID_INIT_INO` and `PROC_USER_INIT_INO` in the kernel's
-/// include/linux/proc_ns.h).
+/// Inode numbers that the first name spaces always have (`PROC_PID_INIT_INO` and
+/// `PROC_USER_INIT_INO` in the kernel's include/linux/proc_ns.h).
 const INITIAL: [(&str, &str); 2] = [("pid", "pid:[4026531836]"), ("user", "user:[4026531837]")];
 
 /// The fields of uname(2), one per line.
 pub fn uname() -> Vec<u8> {
-    let Ok(names) = nix::sys::utsname::uname() else { return Vec::new() };
-    let fields = [names.sysname(), names.nodename(), names.release(), names.version(), names.machine()];
-    fields.iter().flat_map(|field| [field.as_bytes(), b"\n"].concat()).collect()
+    let Ok(names) = nix::sys::utsname::uname() else {
+        return Vec::new();
+    };
+    let fields = [
+        names.sysname(),
+        names.nodename(),
+        names.release(),
+        names.version(),
+        names.machine(),
+    ];
+    fields
+        .iter()
+        .flat_map(|field| [field.as_bytes(), b"\n"].concat())
+        .collect()
 }
 
 /// Our user, and whether our name spaces are the initial ones.
@@ -27,7 +39,11 @@ pub fn identity() -> Vec<u8> {
     let mut lines = format!("euid={}\n", nix::unistd::geteuid());
     for (name, initial) in INITIAL {
         if let Ok(link) = fs::read_link(format!("/proc/self/ns/{name}")) {
-            let which = if link.as_os_str() == initial { "initial" } else { "other" };
+            let which = if link.as_os_str() == initial {
+                "initial"
+            } else {
+                "other"
+            };
             let _ = writeln!(lines, "{name}_namespace={which}");
         }
     }
@@ -41,10 +57,15 @@ pub fn summary() -> Result<Vec<u8>, Miss> {
     let all = system.total_memory();
     // sysinfo panics when it is asked for the limits of a memory that it could not read.
     if all == 0 {
-        return Err(failed("/proc/meminfo does not say how much there is".to_owned()));
+        return Err(failed(
+            "/proc/meminfo does not say how much there is".to_owned(),
+        ));
     }
-    let memory = system.cgroup_limits().map_or(all, |limits| all.min(limits.total_memory));
-    // The processors in the affinity mask, within the quota of the control group; sysinfo looks at neither.
+    let memory = system
+        .cgroup_limits()
+        .map_or(all, |limits| all.min(limits.total_memory));
+    // The processors in the affinity mask, within the quota of the control group; sysinfo looks at
+    // neither.
     let cpus = std::thread::available_parallelism().map_err(|e| failed(error_words(&e)))?;
     Ok(format!("memory_bytes={memory}\ncpus={cpus}\n").into_bytes())
 }
@@ -55,7 +76,8 @@ pub fn user_name(uid: u32) -> Result<Vec<u8>, Miss> {
     name_in(&list, uid).ok_or_else(|| Miss::new(MissKind::Absent, "no such user in /etc/passwd"))
 }
 
-/// The group of a user, from /etc/passwd; `nobody`'s group for a user who is not listed, such as a container's.
+/// The group of a user, from /etc/passwd; `nobody`'s group for a user who is not listed, such as a
+/// container's.
 pub fn group_of(uid: u32) -> u32 {
     let list = files::read(Path::new("/etc/passwd")).unwrap_or_default();
     let group = field_of(&list, uid, 3).and_then(|group| str::from_utf8(&group).ok()?.parse().ok());
@@ -67,7 +89,8 @@ fn field_of(list: &[u8], uid: u32, field: usize) -> Option<Vec<u8>> {
     let uid = uid.to_string();
     list.split(|b| *b == b'\n').find_map(|line| {
         let fields: Vec<&[u8]> = line.split(|b| *b == b':').collect();
-        (*fields.get(2)? == uid.as_bytes()).then(|| fields.get(field).map(|field| field.to_vec()))?
+        (*fields.get(2)? == uid.as_bytes())
+            .then(|| fields.get(field).map(|field| field.to_vec()))?
     })
 }
 
@@ -86,9 +109,18 @@ mod tests {
         assert_eq!(String::from_utf8(uname()).unwrap().lines().count(), 5);
         assert!(identity().starts_with(b"euid="));
         let text = String::from_utf8(summary().unwrap()).unwrap();
-        let values: Vec<_> = text.lines().filter_map(|line| line.split_once('=')).collect();
-        assert_eq!(values.iter().map(|v| v.0).collect::<Vec<_>>(), ["memory_bytes", "cpus"]);
-        assert!(values.iter().all(|v| v.1.parse::<u64>().unwrap() > 0), "{text}");
+        let values: Vec<_> = text
+            .lines()
+            .filter_map(|line| line.split_once('='))
+            .collect();
+        assert_eq!(
+            values.iter().map(|v| v.0).collect::<Vec<_>>(),
+            ["memory_bytes", "cpus"]
+        );
+        assert!(
+            values.iter().all(|v| v.1.parse::<u64>().unwrap() > 0),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! Asks a running MySQL or MariaDB for its storage settings, over its Unix socket, as the invoking user.
+//! Asks a running MySQL or MariaDB for its storage settings, over its Unix socket, as the invoking
+//! user.
 //!
-//! It implements the minimum of the client/server protocol (MySQL's and MariaDB's manuals have a chapter of that name):
-//! greeting, log in, two SHOW, end. No password is sent, and the server cannot request the contents of a file
-//! (CLIENT_LOCAL_FILES is not offered). The socket itself authenticates us (plugins unix_socket and auth_socket). The
-//! server speaks first, and may then ask for another authentication method, to which the answer is empty too.
+//! It implements the minimum of the client/server protocol (MySQL's and MariaDB's manuals have a
+//! chapter of that name): greeting, log in, two SHOW, end. No password is sent, and the server
+//! cannot request the contents of a file (CLIENT_LOCAL_FILES is not offered). The socket itself
+//! authenticates us (plugins unix_socket and auth_socket). The server speaks first, and may then
+//! ask for another authentication method, to which the answer is empty too.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -14,7 +16,8 @@ use crate::host::{Miss, MissKind};
 use crate::servers::{self, Area};
 use crate::text;
 
-/// Counters of the redo log and the binary log, under the names that servers have for them; each lacks some.
+/// Counters of the redo log and the binary log, under the names that servers have for them; each
+/// lacks some.
 const COUNTERS: [&str; 7] = [
     "Uptime",
     "Innodb_os_log_written",
@@ -36,8 +39,8 @@ pub fn settings_over(stream: UnixStream, user: &[u8], server: u32) -> Result<Vec
     conversation::over(stream, &mut MysqlClient::new(user), Some(server))
 }
 
-/// CLIENT_MYSQL (no extensions of MariaDB's), CLIENT_PROTOCOL_41, CLIENT_TRANSACTIONS, CLIENT_SECURE_CONNECTION and
-/// CLIENT_PLUGIN_AUTH.
+/// CLIENT_MYSQL (no extensions of MariaDB's), CLIENT_PROTOCOL_41, CLIENT_TRANSACTIONS,
+/// CLIENT_SECURE_CONNECTION and CLIENT_PLUGIN_AUTH.
 const CAPABILITIES: u32 = 1 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 19;
 
 /// utf8_general_ci, which every version knows.
@@ -50,7 +53,16 @@ const PROTOCOL: u8 = 10;
 fn log_in(user: &[u8]) -> Vec<u8> {
     let largest = u32::try_from(LARGEST).unwrap_or(u32::MAX);
     let fixed = [CAPABILITIES.to_le_bytes(), largest.to_le_bytes()].concat();
-    [&fixed, &[UTF8][..], &[0; 23], user, b"\0", b"\0", b"mysql_native_password\0"].concat()
+    [
+        &fixed,
+        &[UTF8][..],
+        &[0; 23],
+        user,
+        b"\0",
+        b"\0",
+        b"mysql_native_password\0",
+    ]
+    .concat()
 }
 
 fn query() -> Vec<u8> {
@@ -66,7 +78,11 @@ fn counters_query() -> Vec<u8> {
 /// COM_QUERY with a SHOW for these names.
 fn show<'n>(what: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<u8> {
     let names: Vec<String> = names.into_iter().map(|name| format!("'{name}'")).collect();
-    format!("\x03SHOW GLOBAL {what} WHERE Variable_name IN ({})", names.join(", ")).into_bytes()
+    format!(
+        "\x03SHOW GLOBAL {what} WHERE Variable_name IN ({})",
+        names.join(", ")
+    )
+    .into_bytes()
 }
 
 /// A packet: length, number, body.
@@ -109,12 +125,19 @@ impl conversation::Conversation for MysqlClient {
     }
 
     fn split(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, Miss> {
-        let Some((&[a, b, c, number], rest)) = bytes.split_first_chunk() else { return Ok(None) };
+        let Some((&[a, b, c, number], rest)) = bytes.split_first_chunk() else {
+            return Ok(None);
+        };
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
         if length > LARGEST {
-            return Err(Miss::new(MissKind::Failed, "no MySQL or MariaDB answers there"));
+            return Err(Miss::new(
+                MissKind::Failed,
+                "no MySQL or MariaDB answers there",
+            ));
         }
-        Ok(rest.split_at_checked(length).map(|(body, behind)| (number, body, behind)))
+        Ok(rest
+            .split_at_checked(length)
+            .map(|(body, behind)| (number, body, behind)))
     }
 
     fn message(&mut self, number: u8, body: &[u8]) -> Result<ProtocolAction, Miss> {
@@ -140,7 +163,10 @@ impl conversation::Conversation for MysqlClient {
                 return say(&[]);
             }
             (ProtocolState::Welcome(_), [1 | 0xfe, ..]) => {
-                return Err(Miss::new(MissKind::Denied, "the server wants a password or the like"));
+                return Err(Miss::new(
+                    MissKind::Denied,
+                    "the server wants a password or the like",
+                ));
             }
             (ProtocolState::Columns, [2]) => self.expected = ProtocolState::Column(2),
             (ProtocolState::Column(0), _) if end => self.expected = ProtocolState::Rows,
@@ -164,7 +190,10 @@ impl conversation::Conversation for MysqlClient {
                 }
             }
             (ProtocolState::Greeting, _) => {
-                return Err(Miss::new(MissKind::Failed, "no MySQL or MariaDB answers there"));
+                return Err(Miss::new(
+                    MissKind::Failed,
+                    "no MySQL or MariaDB answers there",
+                ));
             }
             _ => return Err(garbled()),
         }
@@ -174,16 +203,23 @@ impl conversation::Conversation for MysqlClient {
 
 impl MysqlClient {
     fn new(user: &[u8]) -> Self {
-        Self { user: user.to_vec(), ..Self::default() }
+        Self {
+            user: user.to_vec(),
+            ..Self::default()
+        }
     }
 
     fn done(&mut self) -> ProtocolAction {
         let answer = std::mem::take(&mut self.answer).into_bytes();
-        ProtocolAction::Done { answer, farewell: packet(0, &[1]) }
+        ProtocolAction::Done {
+            answer,
+            farewell: packet(0, &[1]),
+        }
     }
 }
 
-/// A string behind its length, and what follows it; NULL is empty. No setting is longer than 64 KiB.
+/// A string behind its length, and what follows it; NULL is empty. No setting is longer than 64
+/// KiB.
 fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     match bytes {
         [0xfb, rest @ ..] => Some((&[], rest)),
@@ -196,8 +232,16 @@ fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 /// The message of an error, behind its number and state.
 fn complaint(error: &[u8]) -> String {
     let message = error.get(2..).unwrap_or_default();
-    let message = if message.starts_with(b"#") { message.get(6..).unwrap_or_default() } else { message };
-    if message.is_empty() { "the server refuses".to_owned() } else { text::safe(message) }
+    let message = if message.starts_with(b"#") {
+        message.get(6..).unwrap_or_default()
+    } else {
+        message
+    };
+    if message.is_empty() {
+        "the server refuses".to_owned()
+    } else {
+        text::safe(message)
+    }
 }
 
 #[cfg(test)]
@@ -217,13 +261,18 @@ mod tests {
     }
 
     fn packets(bodies: &[&[u8]]) -> Vec<u8> {
-        (0..).zip(bodies).flat_map(|(n, body)| packet(n, body)).collect()
+        (0..)
+            .zip(bodies)
+            .flat_map(|(n, body)| packet(n, body))
+            .collect()
     }
 
     fn talk(said: &[u8]) -> Vec<ProtocolAction> {
         let mut ours = MysqlClient::new(b"root");
         let heard = said.iter().map(|byte| ours.hear(&[*byte]).unwrap());
-        heard.filter(|next| *next != ProtocolAction::Listen).collect()
+        heard
+            .filter(|next| *next != ProtocolAction::Listen)
+            .collect()
     }
 
     #[test]
@@ -235,8 +284,8 @@ mod tests {
             row("Uptime", Some("7")),
         ];
         let said = packets(&[
-            GREETING, b"", WELCOME, b"\x02", b"def", b"def", END, &rows[0], &rows[1], &rows[2], END, b"\x02",
-            b"def", b"def", END, &rows[3], END,
+            GREETING, b"", WELCOME, b"\x02", b"def", b"def", END, &rows[0], &rows[1], &rows[2],
+            END, b"\x02", b"def", b"def", END, &rows[3], END,
         ]);
         // The second packet of a real conversation is ours.
         let said = said.split_at(GREETING.len() + 4);
@@ -248,14 +297,25 @@ mod tests {
                 ProtocolAction::Say(packet(1, &log_in(b"root"))),
                 ProtocolAction::Say(packet(0, &query())),
                 ProtocolAction::Say(packet(0, &counters_query())),
-                ProtocolAction::Done { answer, farewell: packet(0, &[1]) },
+                ProtocolAction::Done {
+                    answer,
+                    farewell: packet(0, &[1])
+                },
             ]
         );
     }
 
     #[test]
     fn a_server_that_counts_nothing_has_said_its_settings() {
-        let said = packets(&[WELCOME, b"\x02", b"def", b"def", END, &row("port", Some("1")), END]);
+        let said = packets(&[
+            WELCOME,
+            b"\x02",
+            b"def",
+            b"def",
+            END,
+            &row("port", Some("1")),
+            END,
+        ]);
         let mut ours = MysqlClient::new(b"root");
         ours.hear(&packet(0, GREETING)).unwrap();
         ours.hear(&said).unwrap();
@@ -266,7 +326,13 @@ mod tests {
             steps.push(ours.hear(piece).unwrap());
         }
         let answer = b"port\t1\n".to_vec();
-        assert!(steps.contains(&ProtocolAction::Done { answer, farewell: packet(0, &[1]) }), "{steps:?}");
+        assert!(
+            steps.contains(&ProtocolAction::Done {
+                answer,
+                farewell: packet(0, &[1])
+            }),
+            "{steps:?}"
+        );
     }
 
     #[test]
@@ -274,11 +340,19 @@ mod tests {
         let switch = b"\xfecaching_sha2_password\0abcdefghabcdefghabcd\0";
         let mut ours = MysqlClient::new(b"root");
         ours.hear(&packet(0, GREETING)).unwrap();
-        assert_eq!(ours.hear(&packet(2, switch)).unwrap(), ProtocolAction::Say(packet(3, &[])));
-        assert_eq!(ours.hear(&packet(4, b"\x01\x04")).unwrap_err().kind, MissKind::Denied);
+        assert_eq!(
+            ours.hear(&packet(2, switch)).unwrap(),
+            ProtocolAction::Say(packet(3, &[]))
+        );
+        assert_eq!(
+            ours.hear(&packet(4, b"\x01\x04")).unwrap_err().kind,
+            MissKind::Denied
+        );
         let mut ours = MysqlClient::new(b"root");
         ours.hear(&packet(0, GREETING)).unwrap();
-        let miss = ours.hear(&packet(2, b"\xff\x15\x04#28000Access denied\x1b")).unwrap_err();
+        let miss = ours
+            .hear(&packet(2, b"\xff\x15\x04#28000Access denied\x1b"))
+            .unwrap_err();
         assert_eq!(miss, Miss::new(MissKind::Denied, "Access denied\\x1b"));
     }
 

@@ -1,8 +1,10 @@
-//! Asks as the owners of servers, each through a child that has his user id, and accounts for the cost of each.
+//! Asks as the owners of servers, each through a child that has his user id, and accounts for the
+//! cost of each.
 //!
-//! The children and their answers are in [`crate::host::child`] and [`crate::host::reader`]; an answer is a stranger's
-//! word. Time and bytes are bounded for each user and for all together, so nobody can keep walwise from exiting or from
-//! serving others. A user whose share is used up gets *timed out* for an answer, never *absent*.
+//! The children and their answers are in [`crate::host::child`] and [`crate::host::reader`]; an
+//! answer is a stranger's word. Time and bytes are bounded for each user and for all together, so
+//! nobody can keep walwise from exiting or from serving others. A user whose share is used up gets
+//! *timed out* for an answer, never *absent*.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -20,11 +22,18 @@ struct ReadBudget {
     bytes: usize,
 }
 
-const SHARE: ReadBudget = ReadBudget { time: Duration::from_secs(15), bytes: 2 << 20 };
+const SHARE: ReadBudget = ReadBudget {
+    time: Duration::from_secs(15),
+    bytes: 2 << 20,
+};
 
-/// The total of all persons; later ones get what the first ones leave. A system's own accounts have their share beside it,
-/// so that no crowd of strangers takes it from them: nobody but root makes such accounts.
-const ALL: ReadBudget = ReadBudget { time: Duration::from_secs(40), bytes: 16 << 20 };
+/// The total of all persons; later ones get what the first ones leave. A system's own accounts have
+/// their share beside it, so that no crowd of strangers takes it from them: nobody but root makes
+/// such accounts.
+const ALL: ReadBudget = ReadBudget {
+    time: Duration::from_secs(40),
+    bytes: 16 << 20,
+};
 
 impl ReadBudget {
     fn is_spent(self) -> bool {
@@ -59,7 +68,10 @@ impl Owners {
             accounts: BTreeMap::new(),
             all: ALL,
         };
-        Self { program, state: Mutex::new(state) }
+        Self {
+            program,
+            state: Mutex::new(state),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, OwnerRegistry> {
@@ -89,7 +101,11 @@ impl Owners {
 
     /// Notes about questions that were given up.
     pub fn notes(&self) -> Vec<String> {
-        self.state().children.values().flat_map(|child| child.notes()).collect()
+        self.state()
+            .children
+            .values()
+            .flat_map(|child| child.notes())
+            .collect()
     }
 
     /// Asks as this user, who is not root.
@@ -104,7 +120,8 @@ impl Owners {
         })
     }
 
-    /// Runs a potentially slow operation for a user, within his remaining share, and charges him for it.
+    /// Runs a potentially slow operation for a user, within his remaining share, and charges him
+    /// for it.
     pub fn charged(
         &self,
         uid: u32,
@@ -130,7 +147,11 @@ impl Owners {
         if !is_of_system(uid) {
             state.all.spend(time, bytes);
         }
-        state.accounts.entry(uid).or_insert(SHARE).spend(time, bytes);
+        state
+            .accounts
+            .entry(uid)
+            .or_insert(SHARE)
+            .spend(time, bytes);
         answer
     }
 
@@ -138,8 +159,13 @@ impl Owners {
     fn child(&self, uid: u32, question: &Question) -> Arc<Expendable> {
         let mut state = self.state();
         let inside = question.path().and_then(|path| process_of_root(path));
-        let process =
-            inside.or_else(|| state.processes.iter().find(|(_, of)| **of == uid).map(|(pid, _)| *pid));
+        let process = inside.or_else(|| {
+            state
+                .processes
+                .iter()
+                .find(|(_, of)| **of == uid)
+                .map(|(pid, _)| *pid)
+        });
         // A connection is made as root and used once, so it has a child of its own.
         let socket = match question {
             Question::MysqlSettings(path) => Some(match inside {
@@ -148,26 +174,37 @@ impl Owners {
             }),
             _ => None,
         };
-        let owner = Owner { uid, process, inside: inside.is_some(), socket };
+        let owner = Owner {
+            uid,
+            process,
+            inside: inside.is_some(),
+            socket,
+        };
         let program = &self.program;
         let new = |owner: &Owner| Arc::new(Expendable::new(program.clone(), Some(owner.clone())));
         let child = Arc::clone(state.children.entry(owner.clone()).or_insert_with_key(new));
-        // One server after the other is read, so the children of those before would only take memory.
-        let before = state.children.iter().filter(|(other, _)| other.process != owner.process);
+        // One server after the other is read, so the children of those before would only take
+        // memory.
+        let before = state
+            .children
+            .iter()
+            .filter(|(other, _)| other.process != owner.process);
         before.for_each(|(_, child)| child.rest());
         child
     }
 }
 
-/// Whether a user is an account of the system (SYS_UID_MAX of login.defs(5)), or the one without any rights as whom what is
-/// root's is read.
+/// Whether a user is an account of the system (SYS_UID_MAX of login.defs(5)), or the one without
+/// any rights as whom what is root's is read.
 fn is_of_system(uid: u32) -> bool {
     uid <= LAST_SYSTEM_USER || uid == NOBODY
 }
 
 /// The path without the prefix that leads to the root of a process.
 fn within_root(path: &Path, pid: u32) -> PathBuf {
-    let within = path.strip_prefix(format!("/proc/{pid}/root")).unwrap_or(path);
+    let within = path
+        .strip_prefix(format!("/proc/{pid}/root"))
+        .unwrap_or(path);
     Path::new("/").join(within)
 }
 
@@ -191,12 +228,20 @@ mod tests {
     fn paths_through_a_root_name_its_process() {
         assert_eq!(process_of_root(Path::new("/proc/7/root/srv/pg")), Some(7));
         assert_eq!(process_of_root(Path::new("/proc/7/root")), Some(7));
-        for other in ["/proc/7/cwd", "/proc/self/root", "/srv/proc/7/root", "/proc"] {
+        for other in [
+            "/proc/7/cwd",
+            "/proc/self/root",
+            "/srv/proc/7/root",
+            "/proc",
+        ] {
             assert_eq!(process_of_root(Path::new(other)), None, "{other}");
         }
         assert_eq!(process_in(Path::new("/proc/7/mountinfo")), Some(7));
         assert_eq!(process_in(Path::new("/proc/sys/kernel/ostype")), None);
-        assert_eq!(within_root(Path::new("/proc/7/root/run/x"), 7), Path::new("/run/x"));
+        assert_eq!(
+            within_root(Path::new("/proc/7/root/run/x"), 7),
+            Path::new("/run/x")
+        );
     }
 
     #[test]
@@ -209,8 +254,15 @@ mod tests {
         for uid in 4000..4100 {
             let _ = told(uid, SHARE.bytes);
         }
-        assert_eq!(told(5000, 1).unwrap_err().kind, MissKind::TimedOut, "all together have a bound too");
-        assert!(told(7, 1).is_ok() && told(NOBODY, 1).is_ok(), "accounts of the system do not share it");
+        assert_eq!(
+            told(5000, 1).unwrap_err().kind,
+            MissKind::TimedOut,
+            "all together have a bound too"
+        );
+        assert!(
+            told(7, 1).is_ok() && told(NOBODY, 1).is_ok(),
+            "accounts of the system do not share it"
+        );
     }
 
     #[test]
@@ -218,7 +270,9 @@ mod tests {
         let owners = Owners::new(PathBuf::from("/bin/true"));
         owners.learn(b"10 1 26 postgres\n11 1 - mysqld\nmore 26 5\nnoise\n");
         assert_eq!((owners.user_of(10), owners.user_of(11)), (Some(26), None));
-        let miss = owners.ask(0, &Question::List("/root".into()), Duration::from_secs(1)).unwrap_err();
+        let miss = owners
+            .ask(0, &Question::List("/root".into()), Duration::from_secs(1))
+            .unwrap_err();
         assert_eq!(miss.kind, MissKind::Denied);
     }
 }

@@ -1,11 +1,13 @@
-//! Asks a running PostgreSQL for its storage settings, over its Unix socket, as the user of this process, who owns the
-//! server.
+//! Asks a running PostgreSQL for its storage settings, over its Unix socket, as the user of this
+//! process, who owns the server.
 //!
-//! It implements the minimum of the frontend/backend protocol (the manual's chapter of that name): start up, three simple
-//! queries, end. The session is read-only from its first packet on, and no schema but the server's own is searched.
-//! Peer authentication is the only one supported: a password is never requested, looked up or sent. The server's answer
-//! is as hostile as any file. Settings of databases and roles exist in a catalog alone, and counters in views that
-//! differ between releases. They are queried last, so that a server that refuses has already answered the rest.
+//! It implements the minimum of the frontend/backend protocol (the manual's chapter of that name):
+//! start up, three simple queries, end. The session is read-only from its first packet on, and no
+//! schema but the server's own is searched. Peer authentication is the only one supported: a
+//! password is never requested, looked up or sent. The server's answer is as hostile as any file.
+//! Settings of databases and roles exist in a catalog alone, and counters in views that differ
+//! between releases. They are queried last, so that a server that refuses has already answered the
+//! rest.
 
 use std::path::Path;
 
@@ -20,7 +22,14 @@ use crate::text;
 pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     let user = String::from_utf8_lossy(user.trim_ascii()).into_owned();
-    conversation::with(socket, &mut PostgresClient { user, ..PostgresClient::default() }, server)
+    conversation::with(
+        socket,
+        &mut PostgresClient {
+            user,
+            ..PostgresClient::default()
+        },
+        server,
+    )
 }
 
 /// The first packet: protocol 3.0, our user, and read-only.
@@ -46,10 +55,13 @@ fn startup(user: &str) -> Vec<u8> {
     [&length(&body)[..], &body].concat()
 }
 
-/// The query for settings by name, for the last load of configuration files, in microseconds since 1970, and for the
-/// ways to compress WAL that the server was built with.
+/// The query for settings by name, for the last load of configuration files, in microseconds since
+/// 1970, and for the ways to compress WAL that the server was built with.
 fn settings_query() -> String {
-    let names = servers::leaving(Area::Pg).keys().map(String::as_str).chain(["server_version"]);
+    let names = servers::leaving(Area::Pg)
+        .keys()
+        .map(String::as_str)
+        .chain(["server_version"]);
     let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
     format!(
         "SELECT name, setting, unit, source, sourcefile, sourceline::text FROM pg_catalog.pg_settings \
@@ -62,7 +74,8 @@ fn settings_query() -> String {
     )
 }
 
-/// The query for settings of databases and roles: those that apply to everybody first, then those that weaken commits.
+/// The query for settings of databases and roles: those that apply to everybody first, then those
+/// that weaken commits.
 fn overrides_query() -> String {
     format!(
         "SELECT '{OVERRIDE}', datname, rolname, name, value FROM (\
@@ -79,12 +92,12 @@ fn overrides_query() -> String {
     )
 }
 
-/// The query for counters of WAL and checkpoints (10 and later); `None` for a release that has none of them. A standby
-/// has no position of its own to write at.
+/// The query for counters of WAL and checkpoints (10 and later); `None` for a release that has none
+/// of them. A standby has no position of its own to write at.
 fn counters_query(major: u64) -> Option<String> {
     use counters::{
-        BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW, POSITION, REDO, REQUESTED, TIMED, WAL_BYTES,
-        WAL_IMAGES, WAL_RECORDS, WAL_SINCE,
+        BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW, POSITION, REDO, REQUESTED, TIMED,
+        WAL_BYTES, WAL_IMAGES, WAL_RECORDS, WAL_SINCE,
     };
     if major < 10 {
         return None;
@@ -96,11 +109,18 @@ fn counters_query(major: u64) -> Option<String> {
             "SELECT '{POSITION}', CASE WHEN pg_is_in_recovery() THEN NULL \
              ELSE pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text END"
         ),
-        format!("SELECT '{REDO}', pg_wal_lsn_diff(redo_lsn, '0/0')::text FROM pg_control_checkpoint()"),
-        format!("SELECT '{CHECKPOINT}', {} FROM pg_control_checkpoint()", us("checkpoint_time")),
+        format!(
+            "SELECT '{REDO}', pg_wal_lsn_diff(redo_lsn, '0/0')::text FROM pg_control_checkpoint()"
+        ),
+        format!(
+            "SELECT '{CHECKPOINT}', {} FROM pg_control_checkpoint()",
+            us("checkpoint_time")
+        ),
     ];
     let mut of = |view: &str, columns: &[(&str, &str)]| {
-        let one = |(name, column): &(&str, &str)| format!("SELECT '{name}', {column} FROM pg_catalog.{view}");
+        let one = |(name, column): &(&str, &str)| {
+            format!("SELECT '{name}', {column} FROM pg_catalog.{view}")
+        };
         parts.extend(columns.iter().map(one));
     };
     let since = us("stats_reset");
@@ -115,11 +135,26 @@ fn counters_query(major: u64) -> Option<String> {
         of("pg_stat_wal", &columns);
     }
     let (view, timed, requested) = if major >= 17 {
-        ("pg_stat_checkpointer", "num_timed::text", "num_requested::text")
+        (
+            "pg_stat_checkpointer",
+            "num_timed::text",
+            "num_requested::text",
+        )
     } else {
-        ("pg_stat_bgwriter", "checkpoints_timed::text", "checkpoints_req::text")
+        (
+            "pg_stat_bgwriter",
+            "checkpoints_timed::text",
+            "checkpoints_req::text",
+        )
     };
-    of(view, &[(TIMED, timed), (REQUESTED, requested), (CHECKPOINTS_SINCE, &since)]);
+    of(
+        view,
+        &[
+            (TIMED, timed),
+            (REQUESTED, requested),
+            (CHECKPOINTS_SINCE, &since),
+        ],
+    );
     Some(format!("{}\0", parts.join(" UNION ALL ")))
 }
 
@@ -129,7 +164,9 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 
 /// The length field of a packet, which counts itself.
 fn length(body: &[u8]) -> [u8; 4] {
-    u32::try_from(body.len() + 4).unwrap_or(u32::MAX).to_be_bytes()
+    u32::try_from(body.len() + 4)
+        .unwrap_or(u32::MAX)
+        .to_be_bytes()
 }
 
 /// The answers received so far.
@@ -168,12 +205,21 @@ impl conversation::Conversation for PostgresClient {
     }
 
     fn split(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, Miss> {
-        let Some((kind, rest)) = bytes.split_first() else { return Ok(None) };
-        let Some((length, rest)) = rest.split_first_chunk() else { return Ok(None) };
+        let Some((kind, rest)) = bytes.split_first() else {
+            return Ok(None);
+        };
+        let Some((length, rest)) = rest.split_first_chunk() else {
+            return Ok(None);
+        };
         let length = u32::from_be_bytes(*length) as usize;
         match length.checked_sub(4).filter(|length| *length <= LARGEST) {
-            Some(length) => Ok(rest.split_at_checked(length).map(|(body, behind)| (*kind, body, behind))),
-            None => Err(Miss::new(MissKind::Failed, "no PostgreSQL server answers there")),
+            Some(length) => Ok(rest
+                .split_at_checked(length)
+                .map(|(body, behind)| (*kind, body, behind))),
+            None => Err(Miss::new(
+                MissKind::Failed,
+                "no PostgreSQL server answers there",
+            )),
         }
     }
 
@@ -183,7 +229,10 @@ impl conversation::Conversation for PostgresClient {
             b'R' => match body.first_chunk().copied().map(u32::from_be_bytes) {
                 Some(0) => self.authenticated = true,
                 Some(_) => {
-                    return Err(Miss::new(MissKind::Denied, "the server wants a password or the like"));
+                    return Err(Miss::new(
+                        MissKind::Denied,
+                        "the server wants a password or the like",
+                    ));
                 }
                 None => return Err(garbled()),
             },
@@ -203,7 +252,9 @@ impl conversation::Conversation for PostgresClient {
                 }
                 match self.asking {
                     Asking::Settings => self.answer.push_str(&line),
-                    Asking::Overrides if self.overrides.len() <= MOST_OVERRIDES => self.overrides.push(line),
+                    Asking::Overrides if self.overrides.len() <= MOST_OVERRIDES => {
+                        self.overrides.push(line);
+                    }
                     Asking::Counters => self.counters.push_str(&line),
                     Asking::Overrides | Asking::Nothing => return Err(garbled()),
                 }
@@ -211,19 +262,28 @@ impl conversation::Conversation for PostgresClient {
             b'Z' => match self.asking {
                 Asking::Nothing if self.authenticated => {
                     self.asking = Asking::Settings;
-                    return Ok(ProtocolAction::Say(message(b'Q', settings_query().as_bytes())));
+                    return Ok(ProtocolAction::Say(message(
+                        b'Q',
+                        settings_query().as_bytes(),
+                    )));
                 }
                 Asking::Nothing => return Err(garbled()),
                 Asking::Settings => {
                     self.asking = Asking::Overrides;
-                    return Ok(ProtocolAction::Say(message(b'Q', overrides_query().as_bytes())));
+                    return Ok(ProtocolAction::Say(message(
+                        b'Q',
+                        overrides_query().as_bytes(),
+                    )));
                 }
                 Asking::Overrides if let Some(query) = counters_query(self.major) => {
                     self.asking = Asking::Counters;
                     return Ok(ProtocolAction::Say(message(b'Q', query.as_bytes())));
                 }
                 Asking::Overrides | Asking::Counters => {
-                    return Ok(ProtocolAction::Done { answer: self.said(), farewell: message(b'X', b"") });
+                    return Ok(ProtocolAction::Done {
+                        answer: self.said(),
+                        farewell: message(b'X', b""),
+                    });
                 }
             },
             _ => {}
@@ -233,13 +293,22 @@ impl conversation::Conversation for PostgresClient {
 }
 
 impl PostgresClient {
-    /// The whole answer. A line of its own says that all overrides were sent, since there may be none.
+    /// The whole answer. A line of its own says that all overrides were sent, since there may be
+    /// none.
     fn said(&mut self) -> Vec<u8> {
         let mut answer = std::mem::take(&mut self.answer);
         if !self.refused {
-            let told = if self.overrides.len() > MOST_OVERRIDES { "more" } else { "all" };
+            let told = if self.overrides.len() > MOST_OVERRIDES {
+                "more"
+            } else {
+                "all"
+            };
             let told = format!("{OVERRIDES}\t{told}\n");
-            let lines = self.overrides.iter().take(MOST_OVERRIDES).map(String::as_str);
+            let lines = self
+                .overrides
+                .iter()
+                .take(MOST_OVERRIDES)
+                .map(String::as_str);
             answer.extend(std::iter::once(told.as_str()).chain(lines));
         }
         answer.push_str(&self.counters);
@@ -249,11 +318,15 @@ impl PostgresClient {
 
 /// A row as a line; names of standbys are reduced to their shape.
 fn line(row: &[&[u8]]) -> String {
-    let value = |name: &&[u8], value: &[u8]| redact::postgres_value(&String::from_utf8_lossy(name), value);
-    let fields = row.iter().enumerate().map(|(at, field)| match (at, row.first()) {
-        (1, Some(name)) => text::safe(&value(name, field)),
-        _ => text::safe(field),
-    });
+    let value =
+        |name: &&[u8], value: &[u8]| redact::postgres_value(&String::from_utf8_lossy(name), value);
+    let fields = row
+        .iter()
+        .enumerate()
+        .map(|(at, field)| match (at, row.first()) {
+            (1, Some(name)) => text::safe(&value(name, field)),
+            _ => text::safe(field),
+        });
     format!("{}\n", fields.collect::<Vec<_>>().join("\t"))
 }
 
@@ -274,13 +347,19 @@ fn row(body: &[u8]) -> Option<Vec<&[u8]>> {
 /// The major release in a parameter's status, where that is `server_version`.
 fn major(status: &[u8]) -> Option<u64> {
     let version = status.strip_prefix(b"server_version\0")?;
-    let digits = version.iter().take_while(|b| b.is_ascii_digit()).copied().collect();
+    let digits = version
+        .iter()
+        .take_while(|b| b.is_ascii_digit())
+        .copied()
+        .collect();
     String::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// The primary message of an error.
 fn complaint(body: &[u8]) -> String {
-    let message = body.split(|b| *b == 0).find_map(|field| field.strip_prefix(b"M"));
+    let message = body
+        .split(|b| *b == 0)
+        .find_map(|field| field.strip_prefix(b"M"));
     message.map_or_else(|| "the server refuses".to_owned(), text::safe)
 }
 
@@ -292,7 +371,12 @@ mod tests {
     use super::*;
 
     fn ready() -> Vec<u8> {
-        [message(b'R', &[0; 4]), message(b'S', b"server_version\x0016\0"), message(b'Z', b"I")].concat()
+        [
+            message(b'R', &[0; 4]),
+            message(b'S', b"server_version\x0016\0"),
+            message(b'Z', b"I"),
+        ]
+        .concat()
     }
 
     fn data(fields: &[Option<&str>]) -> Vec<u8> {
@@ -310,11 +394,28 @@ mod tests {
         let mut conversation = PostgresClient::default();
         let mut steps = Vec::new();
         let rows = [
-            data(&[Some("fsync"), Some("on"), None, Some("file"), Some("/a\tb"), Some("3")]),
-            data(&[Some("synchronous_standby_names"), Some("2 (berlin, \"Hans\", *)"), None]),
+            data(&[
+                Some("fsync"),
+                Some("on"),
+                None,
+                Some("file"),
+                Some("/a\tb"),
+                Some("3"),
+            ]),
+            data(&[
+                Some("synchronous_standby_names"),
+                Some("2 (berlin, \"Hans\", *)"),
+                None,
+            ]),
             message(b'C', b"SELECT 2\0"),
             message(b'Z', b"I"),
-            data(&[Some("(override)"), Some("app"), None, Some("synchronous_commit"), Some("off")]),
+            data(&[
+                Some("(override)"),
+                Some("app"),
+                None,
+                Some("synchronous_commit"),
+                Some("off"),
+            ]),
             message(b'C', b"SELECT 1\0"),
             message(b'Z', b"I"),
             data(&[Some("(wal_position)"), Some("83886080")]),
@@ -331,20 +432,39 @@ mod tests {
             (override)\tapp\t\tsynchronous_commit\toff\n(wal_position)\t83886080\n"
             .to_vec();
         let say = |query: String| ProtocolAction::Say(message(b'Q', query.as_bytes()));
-        let done = ProtocolAction::Done { answer, farewell: message(b'X', b"") };
+        let done = ProtocolAction::Done {
+            answer,
+            farewell: message(b'X', b""),
+        };
         let counters = say(counters_query(16).unwrap());
-        assert_eq!(steps, [say(settings_query()), say(overrides_query()), counters, done]);
+        assert_eq!(
+            steps,
+            [
+                say(settings_query()),
+                say(overrides_query()),
+                counters,
+                done
+            ]
+        );
     }
 
     #[test]
     fn demands_and_errors_are_denials() {
         let password = message(b'R', &3u32.to_be_bytes());
-        assert_eq!(PostgresClient::default().hear(&password).unwrap_err().kind, MissKind::Denied);
+        assert_eq!(
+            PostgresClient::default().hear(&password).unwrap_err().kind,
+            MissKind::Denied
+        );
         let error = message(b'E', b"SFATAL\0C28000\0Mrole \"x\x1b\" does not exist\0\0");
         let miss = PostgresClient::default().hear(&error).unwrap_err();
-        assert_eq!(miss, Miss::new(MissKind::Denied, "role \"x\\x1b\" does not exist"));
+        assert_eq!(
+            miss,
+            Miss::new(MissKind::Denied, "role \"x\\x1b\" does not exist")
+        );
         assert!(
-            PostgresClient::default().hear(&message(b'Z', b"I")).is_err(),
+            PostgresClient::default()
+                .hear(&message(b'Z', b"I"))
+                .is_err(),
             "ready without having let us in"
         );
     }
@@ -352,11 +472,28 @@ mod tests {
     /// The answer when this many overrides are told and then the server refuses, or does not.
     fn told(overrides: usize, refused: bool) -> String {
         let mut conversation = PostgresClient::default();
-        let one = data(&[Some("(override)"), None, Some("r"), Some("synchronous_commit"), Some("off")]);
-        let end = if refused { message(b'E', b"SERROR\0Mno\0\0") } else { message(b'C', b"SELECT\0") };
+        let one = data(&[
+            Some("(override)"),
+            None,
+            Some("r"),
+            Some("synchronous_commit"),
+            Some("off"),
+        ]);
+        let end = if refused {
+            message(b'E', b"SERROR\0Mno\0\0")
+        } else {
+            message(b'C', b"SELECT\0")
+        };
         let ready_again = || message(b'Z', b"I");
-        let all =
-            [ready(), ready_again(), one.repeat(overrides), end.clone(), ready_again(), end, ready_again()];
+        let all = [
+            ready(),
+            ready_again(),
+            one.repeat(overrides),
+            end.clone(),
+            ready_again(),
+            end,
+            ready_again(),
+        ];
         all.iter()
             .find_map(|bytes| match conversation.hear(bytes).unwrap() {
                 ProtocolAction::Done { answer, .. } => Some(String::from_utf8(answer).unwrap()),
@@ -371,7 +508,9 @@ mod tests {
         assert_eq!(told(1, true), "", "the rest is said");
         assert!(told(MOST_OVERRIDES, false).starts_with("(overrides)\tall\n"));
         let more = told(MOST_OVERRIDES + 1, false);
-        assert!(more.starts_with("(overrides)\tmore\n") && more.lines().count() == MOST_OVERRIDES + 1);
+        assert!(
+            more.starts_with("(overrides)\tmore\n") && more.lines().count() == MOST_OVERRIDES + 1
+        );
     }
 
     proptest! {

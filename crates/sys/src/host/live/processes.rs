@@ -1,9 +1,10 @@
 //! Database servers among the processes, their users, and their command lines and environments.
 //!
-//! A server's worker processes have its name too, so only processes whose parent is no server are reported. Anybody can
-//! call a process a server; the collectors decide whether to believe it, by the user reported here. A program that is
-//! started through a link keeps the link's name, so a set-user-ID program can be called `postgres`. The user who
-//! started it then differs from the user whose rights it has, and there is no user to read it as.
+//! A server's worker processes have its name too, so only processes whose parent is no server are
+//! reported. Anybody can call a process a server; the collectors decide whether to believe it, by
+//! the user reported here. A program that is started through a link keeps the link's name, so a
+//! set-user-ID program can be called `postgres`. The user who started it then differs from the user
+//! whose rights it has, and there is no user to read it as.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,17 +23,19 @@ use crate::servers;
 use crate::subprocess::credentials::Credentials;
 use crate::text;
 
-/// The longest command line that is read, in bytes. A longer one is refused, since the last of its options wins and
-/// could be the one cut off.
+/// The longest command line that is read, in bytes. A longer one is refused, since the last of its
+/// options wins and could be the one cut off.
 const LONGEST_COMMAND_LINE: usize = 64 << 10;
 
 /// The same for an environment, in bytes.
 const LONGEST_ENVIRONMENT: usize = 512 << 10;
 
-/// The number of descriptors examined per process: a server opens its system tablespace among the first.
+/// The number of descriptors examined per process: a server opens its system tablespace among the
+/// first.
 const DESCRIPTORS: usize = 4096;
 
-/// The user of a process; `None` where it has several at once, or one without a number here, which is shown as nobody.
+/// The user of a process; `None` where it has several at once, or one without a number here, which
+/// is shown as nobody.
 pub fn user(status: &[u8]) -> Option<u32> {
     one(status, "Uid:").filter(|uid| *uid != NOBODY)
 }
@@ -41,15 +44,25 @@ pub fn user(status: &[u8]) -> Option<u32> {
 pub fn credentials(status: &[u8]) -> Option<Credentials> {
     let text = String::from_utf8_lossy(status);
     let groups = text.lines().find_map(|line| line.strip_prefix("Groups:"))?;
-    let groups = groups.split_ascii_whitespace().filter_map(|group| group.parse().ok()).collect();
-    Some(Credentials { uid: user(status)?, gid: one(status, "Gid:")?, groups })
+    let groups = groups
+        .split_ascii_whitespace()
+        .filter_map(|group| group.parse().ok())
+        .collect();
+    Some(Credentials {
+        uid: user(status)?,
+        gid: one(status, "Gid:")?,
+        groups,
+    })
 }
 
 /// The number after this word, if the real, effective, saved and file-system ids are the same.
 fn one(status: &[u8], word: &str) -> Option<u32> {
     let text = String::from_utf8_lossy(status);
     let line = text.lines().find_map(|line| line.strip_prefix(word))?;
-    let ids: Vec<u32> = line.split_ascii_whitespace().filter_map(|id| id.parse().ok()).collect();
+    let ids: Vec<u32> = line
+        .split_ascii_whitespace()
+        .filter_map(|id| id.parse().ok())
+        .collect();
     let first = *ids.first()?;
     (ids.len() == 4 && ids.iter().all(|id| *id == first)).then_some(first)
 }
@@ -61,15 +74,19 @@ struct Candidate {
     program: &'static str,
 }
 
-/// `pid ppid uid program` per line, and `more uid count` for a user with more than are listed. Users are in the order of
-/// their ids, so those of the system come first. A program that is run for its version, by us or by another, is no server.
+/// `pid ppid uid program` per line, and `more uid count` for a user with more than are listed.
+/// Users are in the order of their ids, so those of the system come first. A program that is run
+/// for its version, by us or by another, is no server.
 pub fn servers() -> Result<Vec<u8>, Miss> {
     let mut users: BTreeMap<Option<u32>, (Vec<Candidate>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
     for pid in files::processes()? {
         let pid = pid?;
-        let Some(program) = unless_hidden(program(pid))?.flatten() else { continue };
-        let Some(stat) = unless_hidden(files::read(Path::new(&format!("/proc/{pid}/stat"))))? else {
+        let Some(program) = unless_hidden(program(pid))?.flatten() else {
+            continue;
+        };
+        let Some(stat) = unless_hidden(files::read(Path::new(&format!("/proc/{pid}/stat"))))?
+        else {
             continue;
         };
         let arguments = unless_hidden(files::read(Path::new(&format!("/proc/{pid}/cmdline"))))?;
@@ -86,10 +103,16 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
             continue;
         }
         let status = files::read(Path::new(&format!("/proc/{pid}/status")));
-        let Some(status) = unless_hidden(status)? else { continue };
+        let Some(status) = unless_hidden(status)? else {
+            continue;
+        };
         let (told, more) = users.entry(user(&status)).or_default();
         if told.len() < SERVERS_OF_A_USER {
-            told.push(Candidate { pid, parent, program });
+            told.push(Candidate {
+                pid,
+                parent,
+                program,
+            });
         } else {
             *more += 1;
         }
@@ -97,7 +120,12 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
     let mut lines = String::new();
     for (uid, (told, more)) in &users {
         let uid = uid.map_or_else(|| "-".to_owned(), |uid| uid.to_string());
-        for Candidate { pid, parent, program } in told {
+        for Candidate {
+            pid,
+            parent,
+            program,
+        } in told
+        {
             let _ = writeln!(lines, "{pid} {parent} {uid} {program}");
         }
         if *more > 0 {
@@ -109,12 +137,16 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
 
 /// Whether a command line, whose words end with NUL, only asks for the version.
 fn is_for_version(command_line: &[u8]) -> bool {
-    let mut words = command_line.strip_suffix(b"\0").unwrap_or(command_line).split(|byte| *byte == 0).skip(1);
+    let mut words = command_line
+        .strip_suffix(b"\0")
+        .unwrap_or(command_line)
+        .split(|byte| *byte == 0)
+        .skip(1);
     matches!(words.next(), Some(b"--version" | b"-V")) && words.next().is_none()
 }
 
-/// An answer about a process; `None` where it has ended meanwhile, or is hidden from us (`hidepid`). Any other error means
-/// that the list of servers would lack one that runs.
+/// An answer about a process; `None` where it has ended meanwhile, or is hidden from us
+/// (`hidepid`). Any other error means that the list of servers would lack one that runs.
 fn unless_hidden<T>(answer: Result<T, Miss>) -> Result<Option<T>, Miss> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
@@ -129,24 +161,37 @@ fn unless_hidden<T>(answer: Result<T, Miss>) -> Result<Option<T>, Miss> {
 pub fn tablespaces(pid: u32) -> Result<Vec<u8>, Miss> {
     let directory = format!("/proc/{pid}/fd");
     let mut lines = String::new();
-    for entry in fs::read_dir(&directory).map_err(|e| files::miss(&e))?.take(DESCRIPTORS) {
+    for entry in fs::read_dir(&directory)
+        .map_err(|e| files::miss(&e))?
+        .take(DESCRIPTORS)
+    {
         let link = entry.map_err(|e| files::miss(&e))?.path();
         // The link's text is a stranger's word; its target is examined without opening it.
-        let named = fs::read_link(&link).is_ok_and(|to| to.as_os_str().as_bytes().ends_with(b"/ibdata1"));
+        let named =
+            fs::read_link(&link).is_ok_and(|to| to.as_os_str().as_bytes().ends_with(b"/ibdata1"));
         if let Ok(found) = fs::metadata(&link)
             && named
         {
-            let _ = writeln!(lines, "{} {} {}", major(found.dev()), minor(found.dev()), found.ino());
+            let _ = writeln!(
+                lines,
+                "{} {} {}",
+                major(found.dev()),
+                minor(found.dev()),
+                found.ino()
+            );
         }
     }
     Ok(lines.into_bytes())
 }
 
-/// The server's program that a process runs, by its file, where we may see it, or by its name: a server can be started
-/// under another name. The kernel's own threads, which are most of all processes, have no file and are asked no more.
+/// The server's program that a process runs, by its file, where we may see it, or by its name: a
+/// server can be started under another name. The kernel's own threads, which are most of all
+/// processes, have no file and are asked no more.
 fn program(pid: u32) -> Result<Option<&'static str>, Miss> {
     let by_file = match fs::read_link(format!("/proc/{pid}/exe")) {
-        Ok(file) => file.file_name().and_then(|name| servers::program(name.as_bytes())),
+        Ok(file) => file
+            .file_name()
+            .and_then(|name| servers::program(name.as_bytes())),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(_) => None,
     };
@@ -157,7 +202,8 @@ fn program(pid: u32) -> Result<Option<&'static str>, Miss> {
     Ok(program.map(|(name, _)| name))
 }
 
-/// Command name and parent from proc_pid_stat(5). The name is in parentheses and may contain some itself.
+/// Command name and parent from proc_pid_stat(5). The name is in parentheses and may contain some
+/// itself.
 fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     let open = stat.iter().position(|b| *b == b'(')?;
     let close = stat.iter().rposition(|b| *b == b')')?;
@@ -166,7 +212,8 @@ fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     Some((comm, rest.split_ascii_whitespace().nth(1)?.parse().ok()?))
 }
 
-/// A tick of process times in nanoseconds: USER_HZ is 100 on every supported machine (proc_pid_stat(5)).
+/// A tick of process times in nanoseconds: USER_HZ is 100 on every supported machine
+/// (proc_pid_stat(5)).
 const TICK: u64 = 10_000_000;
 
 /// When a process started, in nanoseconds since 1970 by the clock of now.
@@ -180,8 +227,8 @@ pub fn started(pid: u32) -> Result<Vec<u8>, Miss> {
     Ok(format!("{nanos}\n").into_bytes())
 }
 
-/// The 22nd field of proc_pid_stat(5), the ticks from the start of the machine to that of the process, on the clock of
-/// now. The name before may hold anything.
+/// The 22nd field of proc_pid_stat(5), the ticks from the start of the machine to that of the
+/// process, on the clock of now. The name before may hold anything.
 fn start(stat: &[u8], now: Timespec, since_boot: Timespec) -> Option<u64> {
     let behind = stat.iter().rposition(|b| *b == b')')? + 1;
     let text = str::from_utf8(stat.get(behind..)?).ok()?;
@@ -191,7 +238,9 @@ fn start(stat: &[u8], now: Timespec, since_boot: Timespec) -> Option<u64> {
 }
 
 fn nanoseconds(time: Timespec) -> Option<u64> {
-    let seconds = u64::try_from(time.tv_sec).ok()?.checked_mul(1_000_000_000)?;
+    let seconds = u64::try_from(time.tv_sec)
+        .ok()?
+        .checked_mul(1_000_000_000)?;
     seconds.checked_add(u64::try_from(time.tv_nsec).ok()?)
 }
 
@@ -211,7 +260,10 @@ fn not_longer(text: &[u8], longest: usize) -> Result<(), Miss> {
     if text.len() <= longest {
         return Ok(());
     }
-    let says = format!("is longer than {}, which no server's is", text::bytes(longest as u64));
+    let says = format!(
+        "is longer than {}, which no server's is",
+        text::bytes(longest as u64)
+    );
     Err(Miss::new(MissKind::Failed, says))
 }
 
@@ -224,9 +276,15 @@ mod tests {
 
     #[test]
     fn a_program_run_for_its_version_is_told_from_a_server() {
-        assert!(is_for_version(b"/usr/sbin/mariadbd\0--version\0") && is_for_version(b"postgres\0-V\0"));
-        for server in [&b"postgres\0"[..], b"", b"mariadbd\0--version\0--datadir=/x\0", b"postgres\0-D\0-V\0"]
-        {
+        assert!(
+            is_for_version(b"/usr/sbin/mariadbd\0--version\0") && is_for_version(b"postgres\0-V\0")
+        );
+        for server in [
+            &b"postgres\0"[..],
+            b"",
+            b"mariadbd\0--version\0--datadir=/x\0",
+            b"postgres\0-D\0-V\0",
+        ] {
             assert!(!is_for_version(server), "{server:?}");
         }
     }
@@ -242,14 +300,24 @@ mod tests {
     fn what_we_run_ourselves_is_no_server() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("mariadbd");
-        // By another process: what this one has open for writing, a child of another test could still hold.
-        assert!(process::Command::new("cp").arg("/bin/sleep").arg(&path).status_in_time().success());
+        // By another process: what this one has open for writing, a child of another test could
+        // still hold.
+        assert!(
+            process::Command::new("cp")
+                .arg("/bin/sleep")
+                .arg(&path)
+                .status_in_time()
+                .success()
+        );
         let mut child = process::Command::new(&path).arg("1000").spawn().unwrap();
         let (of_child, listed) = (program(child.id()), servers().unwrap());
         child.kill_in_time();
         assert_eq!(of_child, Ok(Some("mariadbd")), "it looks like one");
         let listed = String::from_utf8(listed).unwrap();
-        let pids: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+        let pids: Vec<&str> = listed
+            .lines()
+            .filter_map(|line| line.split(' ').next())
+            .collect();
         assert!(!pids.contains(&child.id().to_string().as_str()), "{listed}");
     }
 
@@ -277,10 +345,21 @@ mod tests {
         };
         assert_eq!(user(&status("26\t26\t26\t26", "9\t9\t9\t9")), Some(26));
         assert_eq!(user(&status("4242\t0\t0\t0", "9\t9\t9\t9")), None);
-        assert_eq!(user(&status("65534\t65534\t65534\t65534", "9\t9\t9\t9")), None, "has no number here");
+        assert_eq!(
+            user(&status("65534\t65534\t65534\t65534", "9\t9\t9\t9")),
+            None,
+            "has no number here"
+        );
         assert_eq!(user(b"Uid:\t1\n"), None);
         let of = |gid| credentials(&status("26\t26\t26\t26", gid));
-        assert_eq!(of("9\t9\t9\t9"), Some(Credentials { uid: 26, gid: 9, groups: vec![5, 7] }));
+        assert_eq!(
+            of("9\t9\t9\t9"),
+            Some(Credentials {
+                uid: 26,
+                gid: 9,
+                groups: vec![5, 7]
+            })
+        );
         assert_eq!(of("9\t42\t42\t42"), None);
     }
 
@@ -289,17 +368,36 @@ mod tests {
         let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
         let (now, since_boot) = (time(1_700_000_100, 250_000_000), time(100, 500_000_000));
         let stat = b"12 (maria) db) S 1 12 12 0 -1 4194560 1 0 0 0 5 3 0 0 20 0 9 0 4711 1 2 3\n";
-        assert_eq!(start(stat, now, since_boot), Some(1_700_000_046_860_000_000));
-        assert_eq!(start(stat, since_boot, now), None, "no clock is before 1970");
+        assert_eq!(
+            start(stat, now, since_boot),
+            Some(1_700_000_046_860_000_000)
+        );
+        assert_eq!(
+            start(stat, since_boot, now),
+            None,
+            "no clock is before 1970"
+        );
         assert_eq!(start(b"12 (x", now, since_boot), None);
     }
 
     #[test]
     fn every_process_can_be_looked_at() {
-        let told = |pid| String::from_utf8(started(pid).unwrap()).unwrap().trim().parse::<u64>().unwrap();
-        assert!(told(std::process::id()) > 1_600_000_000_000_000_000, "in nanoseconds");
+        let told = |pid| {
+            String::from_utf8(started(pid).unwrap())
+                .unwrap()
+                .trim()
+                .parse::<u64>()
+                .unwrap()
+        };
+        assert!(
+            told(std::process::id()) > 1_600_000_000_000_000_000,
+            "in nanoseconds"
+        );
         let text = String::from_utf8(servers().unwrap()).unwrap();
-        assert!(text.lines().all(|line| line.split(' ').count() >= 3), "{text}");
+        assert!(
+            text.lines().all(|line| line.split(' ').count() >= 3),
+            "{text}"
+        );
         assert_eq!(command_line(std::process::id()).unwrap(), b"");
     }
 

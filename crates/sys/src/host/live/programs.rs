@@ -1,9 +1,10 @@
 //! Runs the few programs of the allow-list, always for reading.
 //!
-//! A program is taken from fixed system directories only, and only if nobody but root could have put it there. It runs
-//! without a shell, with an empty environment in the C locale, in its own process group, and is killed at the deadline.
-//! Nobody waits for a process that cannot be killed. The working directory allows no new files, because the tools of
-//! RAID controllers write logs wherever they are started.
+//! A program is taken from fixed system directories only, and only if nobody but root could have
+//! put it there. It runs without a shell, with an empty environment in the C locale, in its own
+//! process group, and is killed at the deadline. Nobody waits for a process that cannot be killed.
+//! The working directory allows no new files, because the tools of RAID controllers write logs
+//! wherever they are started.
 
 use std::fs;
 use std::io::{self, Read};
@@ -44,7 +45,10 @@ const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 /// The output of the program, standard output before standard error.
 pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
     if !tool.only_reads(arguments) {
-        return Err(Miss::new(MissKind::Failed, "this is not among the uses that walwise allows itself"));
+        return Err(Miss::new(
+            MissKind::Failed,
+            "this is not among the uses that walwise allows itself",
+        ));
     }
     if let (Tool::PgControldata(_), [_, directory]) = (tool, arguments) {
         control_file(Path::new(directory))?;
@@ -56,7 +60,11 @@ pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
         OutputPolicy::Printed => (DEADLINE, true),
         OutputPolicy::Firmware => (CONTROLLER_DEADLINE, true),
     };
-    output(Command::new(program).arg0(name).args(arguments), deadline, printed_counts)
+    output(
+        Command::new(program).arg0(name).args(arguments),
+        deadline,
+        printed_counts,
+    )
 }
 
 /// Where a program of the system is, if nobody but root could have put it there.
@@ -65,17 +73,25 @@ pub fn location(name: &str) -> Result<PathBuf, Miss> {
     find(&candidates).map(|(_, program)| program)
 }
 
-/// Runs a program of the system that makes something; what it may be told was decided by the caller.
+/// Runs a program of the system that makes something; what it may be told was decided by the
+/// caller.
 pub fn make(name: &str, arguments: &[String], deadline: Duration) -> Result<Vec<u8>, Miss> {
     let program = location(name)?;
-    output(Command::new(program).arg0(name).args(arguments), deadline, false)
+    output(
+        Command::new(program).arg0(name).args(arguments),
+        deadline,
+        false,
+    )
 }
 
 /// Makes sure that pg_controldata finds a regular file: it would also open a pipe or a device.
 fn control_file(directory: &Path) -> Result<(), Miss> {
     match files::PathHandle::at(&directory.join("global/pg_control"))?.kind {
         FileType::RegularFile => Ok(()),
-        _ => Err(Miss::new(MissKind::Failed, "its control file is no regular file")),
+        _ => Err(Miss::new(
+            MissKind::Failed,
+            "its control file is no regular file",
+        )),
     }
 }
 
@@ -95,14 +111,18 @@ fn of_postgres(major: u32, name: &str) -> Vec<PathBuf> {
 fn candidates(tool: Tool) -> Vec<PathBuf> {
     let name = tool.row().name;
     let within = |directories: &[&str], names: &[&str]| {
-        let all =
-            directories.iter().flat_map(|place| names.iter().map(move |name| Path::new(place).join(name)));
+        let all = directories
+            .iter()
+            .flat_map(|place| names.iter().map(move |name| Path::new(place).join(name)));
         all.collect::<Vec<_>>()
     };
     match tool.row().home {
         InstallLocation::System => within(&DIRECTORIES, &[name]),
         InstallLocation::Server => within(&SERVER_DIRECTORIES, &[name]),
-        InstallLocation::Major => tool.major().map(|major| of_postgres(major, name)).unwrap_or_default(),
+        InstallLocation::Major => tool
+            .major()
+            .map(|major| of_postgres(major, name))
+            .unwrap_or_default(),
         InstallLocation::Maker(places) => {
             let others = within(&DIRECTORIES, &[&format!("{name}64"), name]);
             places.iter().map(PathBuf::from).chain(others).collect()
@@ -110,11 +130,14 @@ fn candidates(tool: Tool) -> Vec<PathBuf> {
     }
 }
 
-/// The first existing path, as called and with links resolved. A program that others than root can change is refused.
+/// The first existing path, as called and with links resolved. A program that others than root can
+/// change is refused.
 fn find(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Miss> {
     for candidate in candidates {
         match fs::canonicalize(candidate) {
-            Ok(program) => return is_roots_alone(&program).map(|()| (candidate.as_path(), program)),
+            Ok(program) => {
+                return is_roots_alone(&program).map(|()| (candidate.as_path(), program));
+            }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(files::miss(&e)),
         }
@@ -122,10 +145,14 @@ fn find(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Miss> {
     Err(Miss::new(MissKind::Absent, "not installed"))
 }
 
-/// Refuses what anybody but root could have put there or can change: the file and every directory above it.
+/// Refuses what anybody but root could have put there or can change: the file and every directory
+/// above it.
 fn is_roots_alone(program: &Path) -> Result<(), Miss> {
     let refuse = |why: String| Err(Miss::new(MissKind::Denied, format!("not run: {why}")));
-    if !fs::symlink_metadata(program).map_err(|e| files::miss(&e))?.is_file() {
+    if !fs::symlink_metadata(program)
+        .map_err(|e| files::miss(&e))?
+        .is_file()
+    {
         let program = text::safe(program.as_os_str().as_encoded_bytes());
         return refuse(format!("{program} is no regular file"));
     }
@@ -135,10 +162,14 @@ fn is_roots_alone(program: &Path) -> Result<(), Miss> {
     }
 }
 
-/// Runs a command whose program was checked, in a group of its own, which no signal of a terminal reaches. With
-/// `printed_counts` its output is the answer even on a failure status: such tools report the state of a controller or disk
-/// by their status, and in words too.
-fn output(command: &mut Command, deadline: Duration, printed_counts: bool) -> Result<Vec<u8>, Miss> {
+/// Runs a command whose program was checked, in a group of its own, which no signal of a terminal
+/// reaches. With `printed_counts` its output is the answer even on a failure status: such tools
+/// report the state of a controller or disk by their status, and in words too.
+fn output(
+    command: &mut Command,
+    deadline: Duration,
+    printed_counts: bool,
+) -> Result<Vec<u8>, Miss> {
     let deadline = Instant::now() + deadline;
     let mut process = command
         .env_clear()
@@ -157,25 +188,41 @@ fn output(command: &mut Command, deadline: Duration, printed_counts: bool) -> Re
             let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
         }
         let _ = process.try_wait();
-        return Err(Miss::new(MissKind::TimedOut, "the program did not end in time and was killed"));
+        return Err(Miss::new(
+            MissKind::TimedOut,
+            "the program did not end in time and was killed",
+        ));
     };
     if status.success() || printed_counts && !printed.trim_ascii().is_empty() {
         return Ok([printed, complaints].concat());
     }
     let complaint = String::from_utf8_lossy(&complaints);
-    let denied =
-        ["Permission denied", "Operation not permitted"].iter().any(|words| complaint.contains(words));
-    let kind = if denied { MissKind::Denied } else { MissKind::Failed };
+    let denied = ["Permission denied", "Operation not permitted"]
+        .iter()
+        .any(|words| complaint.contains(words));
+    let kind = if denied {
+        MissKind::Denied
+    } else {
+        MissKind::Failed
+    };
     let reason = reason(&complaint);
-    Err(Miss::new(kind, reason.map_or_else(|| status.to_string(), |line| text::safe(line.as_bytes()))))
+    Err(Miss::new(
+        kind,
+        reason.map_or_else(|| status.to_string(), |line| text::safe(line.as_bytes())),
+    ))
 }
 
-/// The line of a program's complaint that says what was wrong: the last one, as earlier ones are warnings. Indented lines
-/// continue another, as mount(8)'s does that names dmesg.
+/// The line of a program's complaint that says what was wrong: the last one, as earlier ones are
+/// warnings. Indented lines continue another, as mount(8)'s does that names dmesg.
 fn reason(complaint: &str) -> Option<&str> {
-    let mut lines = complaint.lines().rev().filter(|line| !line.trim().is_empty());
+    let mut lines = complaint
+        .lines()
+        .rev()
+        .filter(|line| !line.trim().is_empty());
     let first = lines.next()?;
-    let whole = std::iter::once(first).chain(lines).find(|line| !line.starts_with([' ', '\t']));
+    let whole = std::iter::once(first)
+        .chain(lines)
+        .find(|line| !line.starts_with([' ', '\t']));
     Some(whole.unwrap_or(first).trim())
 }
 
@@ -187,16 +234,29 @@ fn listen(process: &mut Child, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>, E
     let mut stderr = process.stderr.take();
     let (mut printed, mut complaints) = (Vec::new(), Vec::new());
     while stdout.is_some() || stderr.is_some() {
-        let pipes = [stdout.as_ref().map(AsFd::as_fd), stderr.as_ref().map(AsFd::as_fd)];
-        let mut waiting: Vec<PollFd> =
-            pipes.into_iter().flatten().map(|pipe| PollFd::new(pipe, PollFlags::POLLIN)).collect();
+        let pipes = [
+            stdout.as_ref().map(AsFd::as_fd),
+            stderr.as_ref().map(AsFd::as_fd),
+        ];
+        let mut waiting: Vec<PollFd> = pipes
+            .into_iter()
+            .flatten()
+            .map(|pipe| PollFd::new(pipe, PollFlags::POLLIN))
+            .collect();
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(Late);
         }
         // A signal only causes another look.
-        let _ = poll(&mut waiting, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
-        let mut ready = waiting.iter().map(|fd| fd.any().unwrap_or(false)).collect::<Vec<_>>().into_iter();
+        let _ = poll(
+            &mut waiting,
+            PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX),
+        );
+        let mut ready = waiting
+            .iter()
+            .map(|fd| fd.any().unwrap_or(false))
+            .collect::<Vec<_>>()
+            .into_iter();
         let out_ready = stdout.is_some() && ready.next().unwrap_or(false);
         let err_ready = stderr.is_some() && ready.next().unwrap_or(false);
         if out_ready && !take(stdout.as_mut(), &mut printed) {
@@ -243,19 +303,41 @@ mod tests {
     #[test]
     fn a_reason_is_the_last_line_that_continues_no_other() {
         let mount = "mount: /tmp: wrong fs type, bad option.\n       dmesg(1) may have more information.\n\n";
-        assert_eq!(reason(mount), Some("mount: /tmp: wrong fs type, bad option."));
-        assert_eq!(reason("warning: old\nno such device\n"), Some("no such device"));
-        assert_eq!(reason("   all of it is indented\n"), Some("all of it is indented"));
+        assert_eq!(
+            reason(mount),
+            Some("mount: /tmp: wrong fs type, bad option.")
+        );
+        assert_eq!(
+            reason("warning: old\nno such device\n"),
+            Some("no such device")
+        );
+        assert_eq!(
+            reason("   all of it is indented\n"),
+            Some("all of it is indented")
+        );
         assert_eq!(reason(" \n"), None);
     }
 
     #[test]
     fn what_a_controllers_tool_prints_counts_even_when_it_ends_with_an_error() {
         let script = "echo 'required hardware component is not present'; exit 34";
-        let run = |counts| output(Command::new("/bin/sh").args(["-c", script]), PATIENT, counts);
-        assert_eq!(run(true).unwrap(), b"required hardware component is not present\n");
+        let run = |counts| {
+            output(
+                Command::new("/bin/sh").args(["-c", script]),
+                PATIENT,
+                counts,
+            )
+        };
+        assert_eq!(
+            run(true).unwrap(),
+            b"required hardware component is not present\n"
+        );
         assert_eq!(run(false).unwrap_err().kind, MissKind::Failed);
-        let silent = output(Command::new("/bin/sh").args(["-c", "echo no >&2; exit 1"]), PATIENT, true);
+        let silent = output(
+            Command::new("/bin/sh").args(["-c", "echo no >&2; exit 1"]),
+            PATIENT,
+            true,
+        );
         assert_eq!(silent.unwrap_err().detail, "no");
     }
 
@@ -293,29 +375,48 @@ mod tests {
         let link = dir.path().join("link");
         symlink(&program, &link).unwrap();
         for candidate in [&program, &link] {
-            // The directory is writable by others or not ours, and so is the file, whoever runs this test.
+            // The directory is writable by others or not ours, and so is the file, whoever runs
+            // this test.
             let miss = find(&[dir.path().join("none"), candidate.clone()]).unwrap_err();
             assert_eq!(miss.kind, MissKind::Denied);
         }
-        assert_eq!(find(&[dir.path().join("none")]).unwrap_err().kind, MissKind::Absent);
-        assert_eq!(is_roots_alone(Path::new("/proc/self")).unwrap_err().kind, MissKind::Denied);
+        assert_eq!(
+            find(&[dir.path().join("none")]).unwrap_err().kind,
+            MissKind::Absent
+        );
+        assert_eq!(
+            is_roots_alone(Path::new("/proc/self")).unwrap_err().kind,
+            MissKind::Denied
+        );
     }
 
     #[test]
     fn output_is_taken_in_order_and_without_our_environment() {
         let mut command = Command::new("/bin/sh");
-        let answer =
-            output(command.args(["-c", "echo err >&2; echo out; echo $HOME $LC_ALL"]), PATIENT, false)
-                .unwrap();
+        let answer = output(
+            command.args(["-c", "echo err >&2; echo out; echo $HOME $LC_ALL"]),
+            PATIENT,
+            false,
+        )
+        .unwrap();
         assert_eq!(answer, b"out\nC\nerr\n");
     }
 
     #[test]
     fn failures_say_what_the_program_said() {
         let script = "echo 'x: Permission denied while trying' >&2; exit 1";
-        let miss = output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false).unwrap_err();
-        assert_eq!(miss, Miss::new(MissKind::Denied, "x: Permission denied while trying"));
-        let miss = output(Command::new("/bin/sh").args(["-c", "exit 3"]), PATIENT, false).unwrap_err();
+        let miss =
+            output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false).unwrap_err();
+        assert_eq!(
+            miss,
+            Miss::new(MissKind::Denied, "x: Permission denied while trying")
+        );
+        let miss = output(
+            Command::new("/bin/sh").args(["-c", "exit 3"]),
+            PATIENT,
+            false,
+        )
+        .unwrap_err();
         assert_eq!(miss.kind, MissKind::Failed);
     }
 
@@ -323,8 +424,12 @@ mod tests {
     fn a_program_that_does_not_end_is_killed() {
         // It keeps its output open in a process of its own, which has to go too.
         let script = "sleep 1000 & sleep 1000";
-        let miss = output(Command::new("/bin/sh").args(["-c", script]), Duration::from_millis(50), false)
-            .unwrap_err();
+        let miss = output(
+            Command::new("/bin/sh").args(["-c", script]),
+            Duration::from_millis(50),
+            false,
+        )
+        .unwrap_err();
         assert_eq!(miss.kind, MissKind::TimedOut);
     }
 
@@ -332,7 +437,9 @@ mod tests {
     fn output_is_bounded() {
         let script = "head -c 3000000 /dev/zero";
         assert_eq!(
-            output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false).unwrap().len(),
+            output(Command::new("/bin/sh").args(["-c", script]), PATIENT, false)
+                .unwrap()
+                .len(),
             LARGEST_OUTPUT
         );
     }

@@ -1,9 +1,10 @@
-//! Reads the superblock of a file system from its device, and names its features and the size of its clusters.
+//! Reads the superblock of a file system from its device, and names its features and the size of
+//! its clusters.
 //!
-//! No tool is run, because `dumpe2fs` and `xfs_db` make the kernel write (fsync and BLKFLSBUF on the device). One small
-//! read does not. ext4 is read through the page cache: its own buffers are the device's page cache, and a direct read
-//! would write out the dirty page. XFS is read with direct I/O: it has its own buffers, and a page in the device's
-//! cache may be older than the disk.
+//! No tool is run, because `dumpe2fs` and `xfs_db` make the kernel write (fsync and BLKFLSBUF on
+//! the device). One small read does not. ext4 is read through the page cache: its own buffers are
+//! the device's page cache, and a direct read would write out the dirty page. XFS is read with
+//! direct I/O: it has its own buffers, and a page in the device's cache may be older than the disk.
 
 mod block {
     //! The bytes of a superblock: numbers at a place, names of bits, and why bytes are none.
@@ -38,23 +39,31 @@ mod block {
     pub fn uuid(block: &[u8], at: usize) -> Option<String> {
         let digits = format!("{:032x}", u128::from_be_bytes(bytes(block, at)?));
         let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
-        Some(ranges.map(|range| digits.get(range).unwrap_or_default().to_owned()).join("-"))
+        Some(
+            ranges
+                .map(|range| digits.get(range).unwrap_or_default().to_owned())
+                .join("-"),
+        )
     }
 
-    /// Names of the bits that are set, the lowest first; a bit without a name is called by its number behind `prefix`.
+    /// Names of the bits that are set, the lowest first; a bit without a name is called by its
+    /// number behind `prefix`.
     pub fn named<'a>(
         bits: u32,
         names: &'a [(u32, &'static str)],
         prefix: &'a str,
     ) -> impl Iterator<Item = String> + 'a {
-        (0..u32::BITS).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| {
-            let name = names.iter().find(|(known, _)| *known == 1 << bit);
-            name.map_or_else(|| format!("{prefix}{bit}"), |(_, name)| (*name).to_owned())
-        })
+        (0..u32::BITS)
+            .filter(move |bit| bits >> bit & 1 == 1)
+            .map(move |bit| {
+                let name = names.iter().find(|(known, _)| *known == 1 << bit);
+                name.map_or_else(|| format!("{prefix}{bit}"), |(_, name)| (*name).to_owned())
+            })
     }
 }
 mod crc32c {
-    //! CRC-32C (Castagnoli), the checksum of ext4's and XFS' metadata: bit-reflected, as in RFC 3720.
+    //! CRC-32C (Castagnoli), the checksum of ext4's and XFS' metadata: bit-reflected, as in
+    //! RFC 3720.
     //!
     //! It works bit by bit, without a table, because the input is only a superblock.
 
@@ -65,7 +74,9 @@ mod crc32c {
     pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u32 {
         let shift = |sum: u32| (sum >> 1) ^ if sum & 1 == 1 { POLYNOMIAL } else { 0 };
         let bytes = pieces.into_iter().flatten();
-        !bytes.fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), |sum, _| shift(sum)))
+        !bytes.fold(u32::MAX, |sum, byte| {
+            (0..8).fold(sum ^ u32::from(*byte), |sum, _| shift(sum))
+        })
     }
 
     #[cfg(test)]
@@ -93,10 +104,12 @@ mod crc32c {
     }
 }
 mod ext {
-    //! The superblock of ext2, ext3 and ext4: its features, by the names that e2fsprogs gives them, and the size of a cluster.
+    //! The superblock of ext2, ext3 and ext4: its features, by the names that e2fsprogs gives them,
+    //! and the size of a cluster.
     //!
-    //! Its counters, labels and identities are ignored. The layout is that of fs/ext4/ext4.h, the names are those of
-    //! lib/e2p/feature.c. The kernel stores the checksum without the final inversion.
+    //! Its counters, labels and identities are ignored. The layout is that of fs/ext4/ext4.h, the
+    //! names are those of lib/e2p/feature.c. The kernel stores the checksum without the final
+    //! inversion.
 
     use super::block::{Unreadable, bytes, named};
     use super::crc32c;
@@ -121,7 +134,8 @@ mod ext {
     /// The feature `bigalloc`, with which space is given out in clusters.
     const BIGALLOC: u32 = 0x200;
 
-    /// The largest cluster, as a power of two of 1024 bytes (EXT2_MAX_CLUSTER_LOG_SIZE in lib/ext2fs/ext2_fs.h).
+    /// The largest cluster, as a power of two of 1024 bytes (EXT2_MAX_CLUSTER_LOG_SIZE in
+    /// lib/ext2fs/ext2_fs.h).
     const MOST_CLUSTER: u32 = 19;
 
     const COMPATIBLE: &[(u32, &str)] = &[
@@ -176,13 +190,18 @@ mod ext {
         (0x1_0000, "orphan_present"),
     ];
 
-    /// The features in the order in which `dumpe2fs -h` lists them, and the size of a cluster in bytes where space is given
-    /// out in clusters that begin with the device (`s_log_cluster_size` and `s_first_data_block`).
+    /// The features in the order in which `dumpe2fs -h` lists them, and the size of a cluster in
+    /// bytes where space is given out in clusters that begin with the device (`s_log_cluster_size`
+    /// and `s_first_data_block`).
     pub fn read(block: &[u8]) -> Result<(Vec<String>, Option<u64>), Unreadable> {
         if block.len() < SIZE || bytes(block, 0x38) != Some(MAGIC) {
             return Err(Unreadable::Foreign);
         }
-        let number = |at| bytes(block, at).map(u32::from_le_bytes).ok_or(Unreadable::Foreign);
+        let number = |at| {
+            bytes(block, at)
+                .map(u32::from_le_bytes)
+                .ok_or(Unreadable::Foreign)
+        };
         let (compatible, incompatible, read_only) = (number(0x5c)?, number(0x60)?, number(0x64)?);
         let summed = block.get(..CHECKSUM).ok_or(Unreadable::Foreign)?;
         if read_only & METADATA_CSUM != 0 && number(CHECKSUM)? != !crc32c::of([summed]) {
@@ -222,7 +241,10 @@ mod ext {
         fn a_file_system_of_today() {
             let words = "has_journal ext_attr resize_inode dir_index orphan_file filetype extent 64bit flex_bg \
             metadata_csum_seed sparse_super large_file huge_file dir_nlink extra_isize metadata_csum";
-            assert_eq!(features(&block(0x103c, 0x22c2, 0x46b)).unwrap().join(" "), words);
+            assert_eq!(
+                features(&block(0x103c, 0x22c2, 0x46b)).unwrap().join(" "),
+                words
+            );
         }
 
         /// `mke2fs -O bigalloc -C 16384`, by mke2fs 1.47: s_log_cluster_size is 4.
@@ -241,7 +263,11 @@ mod ext {
                 let mut block = block(0, 0, features);
                 block[0x14..0x18].copy_from_slice(&u32::to_le_bytes(first_block));
                 block[0x1c..0x20].copy_from_slice(&log.to_le_bytes());
-                assert_eq!(read(&block).unwrap().1, expect, "{features:x} {first_block} {log}");
+                assert_eq!(
+                    read(&block).unwrap().1,
+                    expect,
+                    "{features:x} {first_block} {log}"
+                );
             }
         }
 
@@ -277,10 +303,12 @@ mod ext {
     }
 }
 mod xfs {
-    //! The superblock of XFS: version and features, by the names that `xfs_db -c version` prints, in lower case.
+    //! The superblock of XFS: version and features, by the names that `xfs_db -c version` prints,
+    //! in lower case.
     //!
-    //! Its counters, labels and identities are ignored. The layout is that of fs/xfs/libxfs/xfs_format.h, big-endian except
-    //! for the checksum. Version 5 keeps the bits of version 4 and adds words of its own; both have `ftype`.
+    //! Its counters, labels and identities are ignored. The layout is that of
+    //! fs/xfs/libxfs/xfs_format.h, big-endian except for the checksum. Version 5 keeps the bits of
+    //! version 4 and adds words of its own; both have `ftype`.
 
     use super::block::{Unreadable, bytes, named};
     use super::crc32c;
@@ -321,8 +349,12 @@ mod xfs {
         (0x200, "ftype"),
     ];
 
-    const READ_ONLY: &[(u32, &str)] =
-        &[(0x1, "finobt"), (0x2, "rmapbt"), (0x4, "reflink"), (0x8, "inobtcnt")];
+    const READ_ONLY: &[(u32, &str)] = &[
+        (0x1, "finobt"),
+        (0x2, "rmapbt"),
+        (0x4, "reflink"),
+        (0x8, "inobtcnt"),
+    ];
 
     const INCOMPATIBLE: &[(u32, &str)] = &[
         (0x1, "ftype"),
@@ -343,8 +375,17 @@ mod xfs {
         if !block.starts_with(MAGIC) {
             return Err(Unreadable::Foreign);
         }
-        let short = |at| bytes(block, at).map(u16::from_be_bytes).map(u32::from).ok_or(Unreadable::Foreign);
-        let number = |at| bytes(block, at).map(u32::from_be_bytes).ok_or(Unreadable::Foreign);
+        let short = |at| {
+            bytes(block, at)
+                .map(u16::from_be_bytes)
+                .map(u32::from)
+                .ok_or(Unreadable::Foreign)
+        };
+        let number = |at| {
+            bytes(block, at)
+                .map(u32::from_be_bytes)
+                .ok_or(Unreadable::Foreign)
+        };
         let (number_of_version, second) = (short(100)?, number(200)?);
         let (version, bits) = (number_of_version & 0xf, number_of_version & !0xf);
         let mut words = vec![format!("v{version}")];
@@ -355,7 +396,8 @@ mod xfs {
         if version == 5 {
             let sector = usize::try_from(short(102)?).unwrap_or_default();
             let sector = block.get(..sector).ok_or(Unreadable::Sectors)?;
-            let (Some(before), Some(behind)) = (sector.get(..CHECKSUM), sector.get(CHECKSUM + 4..)) else {
+            let (Some(before), Some(behind)) = (sector.get(..CHECKSUM), sector.get(CHECKSUM + 4..))
+            else {
                 return Err(Unreadable::Foreign);
             };
             let said = bytes(sector, CHECKSUM).map(u32::from_le_bytes);
@@ -401,14 +443,21 @@ mod xfs {
             words.to_lowercase().split(',').map(str::to_owned).collect()
         }
 
-        /// File systems by mkfs.xfs 6.1, by default and with crc=0, and their description by xfs_db.
+        /// File systems by mkfs.xfs 6.1, by default and with crc=0, and their description by
+        /// xfs_db.
         #[test]
         fn file_systems_of_both_versions() {
-            let found = |block: &[u8]| features(block).unwrap().into_iter().collect::<BTreeSet<String>>();
+            let found = |block: &[u8]| {
+                features(block)
+                    .unwrap()
+                    .into_iter()
+                    .collect::<BTreeSet<String>>()
+            };
             let five = "V5,NLINK,DIRV2,ALIGN,LOGV2,EXTFLG,MOREBITS,ATTR2,LAZYSBCOUNT,PROJID32BIT,CRC,FTYPE,FINOBT,\
             SPARSE_INODES,REFLINK,INOBTCNT,BIGTIME";
             assert_eq!(found(&block(0xb4a5, 0x18a, 0xd, 0xb)), set(five));
-            let four = "V4,NLINK,DIRV2,ALIGN,LOGV2,EXTFLG,MOREBITS,ATTR2,LAZYSBCOUNT,PROJID32BIT,FTYPE";
+            let four =
+                "V4,NLINK,DIRV2,ALIGN,LOGV2,EXTFLG,MOREBITS,ATTR2,LAZYSBCOUNT,PROJID32BIT,FTYPE";
             assert_eq!(found(&block(0xb4a4, 0x28a, 0, 0)), set(four));
         }
 
@@ -422,7 +471,10 @@ mod xfs {
                 "the second word does not count"
             );
             assert_eq!(
-                features(&block(0xb4a5, 0x100, 1 << 20, 1 << 30)).unwrap().last().unwrap(),
+                features(&block(0xb4a5, 0x100, 1 << 20, 1 << 30))
+                    .unwrap()
+                    .last()
+                    .unwrap(),
                 "incompat_30"
             );
         }
@@ -432,7 +484,13 @@ mod xfs {
             for at in [8, 103, CHECKSUM, 511] {
                 let mut five = block(0xb4a5, 0x18a, 0xd, 0xb);
                 five[at] ^= 1;
-                assert!(matches!(features(&five), Err(Unreadable::Checksum | Unreadable::Sectors)), "{at}");
+                assert!(
+                    matches!(
+                        features(&five),
+                        Err(Unreadable::Checksum | Unreadable::Sectors)
+                    ),
+                    "{at}"
+                );
             }
             let mut wide = block(0xb4a5, 0x18a, 0xd, 0xb);
             wide[102] = 0x80;
@@ -466,11 +524,12 @@ use super::device;
 use super::files::miss;
 use crate::host::{Miss, MissKind, Superblock};
 
-/// The number of bytes read of an XFS, and the alignment for direct reads on disks with the largest blocks.
+/// The number of bytes read of an XFS, and the alignment for direct reads on disks with the largest
+/// blocks.
 const PAGE: usize = 4096;
 
-/// The answer to [`crate::host::Question::Superblock`]: a line of features, and one with the size of a cluster, in bytes,
-/// where an ext4 has any.
+/// The answer to [`crate::host::Question::Superblock`]: a line of features, and one with the size
+/// of a cluster, in bytes, where an ext4 has any.
 pub fn answer(path: &Path, kind: Superblock) -> Result<Vec<u8>, Miss> {
     let (features, cluster, uuid) = match kind {
         Superblock::Ext => {
@@ -482,8 +541,9 @@ pub fn answer(path: &Path, kind: Superblock) -> Result<Vec<u8>, Miss> {
         }
         Superblock::Xfs => {
             let device = device::open(path, OFlag::O_DIRECT)?;
-            let parse =
-                |block: &[u8]| xfs::features(block).map(|words| (words, None, uuid(block, xfs::UUID)));
+            let parse = |block: &[u8]| {
+                xfs::features(block).map(|words| (words, None, uuid(block, xfs::UUID)))
+            };
             twice(|| direct(&device), parse)?
         }
     };
@@ -517,7 +577,10 @@ fn cached(device: &File) -> io::Result<Vec<u8>> {
 fn direct(device: &File) -> io::Result<Vec<u8>> {
     let mut room = vec![0; 2 * PAGE];
     let start = room.as_ptr().align_offset(PAGE);
-    let page = room.get_mut(start..).and_then(|rest| rest.get_mut(..PAGE)).unwrap_or_default();
+    let page = room
+        .get_mut(start..)
+        .and_then(|rest| rest.get_mut(..PAGE))
+        .unwrap_or_default();
     let count = device.read_at(page, 0)?;
     Ok(page.get(..count).unwrap_or_default().to_vec())
 }
@@ -537,7 +600,11 @@ mod tests {
         };
         let good_from = |first: u8| {
             move |bytes: &[u8]| {
-                if bytes[0] >= first { Ok(vec!["x".to_owned()]) } else { Err(Unreadable::Checksum) }
+                if bytes[0] >= first {
+                    Ok(vec!["x".to_owned()])
+                } else {
+                    Err(Unreadable::Checksum)
+                }
             }
         };
         assert_eq!(twice(read, good_from(2)).unwrap(), ["x"]);

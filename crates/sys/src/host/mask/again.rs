@@ -1,7 +1,8 @@
-//! Finds the masked name of a path in a capture from its original name: a mask in the capture matches any text.
+//! Finds the masked name of a path in a capture from its original name: a mask in the capture
+//! matches any text.
 //!
-//! No original is kept for this, not even a hash, which could be guessed. Two masked homes may both match the requested
-//! path; both are then returned, and the caller has to choose.
+//! No original is kept for this, not even a hash, which could be guessed. Two masked homes may both
+//! match the requested path; both are then returned, and the caller has to choose.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,10 @@ pub fn before_masking(questions: impl Iterator<Item = Question>, path: &Path) ->
     if asked.contains(path) {
         return Vec::new();
     }
-    asked.into_iter().filter(|known| was(path_bytes(known), path_bytes(path))).collect()
+    asked
+        .into_iter()
+        .filter(|known| was(path_bytes(known), path_bytes(path)))
+        .collect()
 }
 
 /// Whether a masked path may be this one: every part of it may.
@@ -28,19 +32,25 @@ fn was(masked: &[u8], path: &[u8]) -> bool {
     parts(masked) == parts(path) && pairs.all(|(masked, part)| part_was(masked, part))
 }
 
-/// Whether a masked part may be this one: text outside masks has to be equal. Only the set of reachable ends is
-/// tracked, so no capture can force backtracking.
+/// Whether a masked part may be this one: text outside masks has to be equal. Only the set of
+/// reachable ends is tracked, so no capture can force backtracking.
 fn part_was(masked: &[u8], part: &[u8]) -> bool {
     let mut reached = BTreeSet::from([0]);
     let mut rest = masked;
     while let Some((first, after)) = rest.split_first() {
         if let Some(behind) = mask_length(rest).and_then(|length| rest.get(length..)) {
             let first = reached.first().copied();
-            reached = first.into_iter().flat_map(|first| first + 1..=part.len()).collect();
+            reached = first
+                .into_iter()
+                .flat_map(|first| first + 1..=part.len())
+                .collect();
             rest = behind;
         } else {
-            reached =
-                reached.into_iter().filter(|at| part.get(*at) == Some(first)).map(|at| at + 1).collect();
+            reached = reached
+                .into_iter()
+                .filter(|at| part.get(*at) == Some(first))
+                .map(|at| at + 1)
+                .collect();
             rest = after;
         }
     }
@@ -52,7 +62,10 @@ fn mask_length(text: &[u8]) -> Option<usize> {
     let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
     let words: [&[u8]; 3] = [b"host", b"user", b"name"];
     for word in words {
-        if text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)) {
+        if text
+            .get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word))
+        {
             let number = digits(text.get(word.len()..)?);
             let end = word.len() + number;
             let domain: &[u8] = b".example";
@@ -61,18 +74,29 @@ fn mask_length(text: &[u8]) -> Option<usize> {
         }
     }
     // Numbers and identifiers: up to four letters, then zeros before their number, in any grouping.
-    let letters = text.iter().take_while(|b| b.is_ascii_alphabetic()).count().min(4);
+    let letters = text
+        .iter()
+        .take_while(|b| b.is_ascii_alphabetic())
+        .count()
+        .min(4);
     let rest = text.get(letters..)?;
-    let grouped = rest.iter().take_while(|b| b.is_ascii_hexdigit() || **b == b'-').count();
+    let grouped = rest
+        .iter()
+        .take_while(|b| b.is_ascii_hexdigit() || **b == b'-')
+        .count();
     let zeros = rest.iter().take_while(|b| **b == b'0').count();
     let uuid = rest.starts_with(b"0000000-0000-4000-8000-")
-        || rest.get(1..).is_some_and(|r| r.starts_with(b"0000000-0000-4000-8000-"));
+        || rest
+            .get(1..)
+            .is_some_and(|r| r.starts_with(b"0000000-0000-4000-8000-"));
     if uuid {
         return Some(letters + grouped);
     }
-    let address = rest
-        .starts_with(b"198.18.")
-        .then(|| rest.iter().take_while(|b| b.is_ascii_digit() || **b == b'.').count());
+    let address = rest.starts_with(b"198.18.").then(|| {
+        rest.iter()
+            .take_while(|b| b.is_ascii_digit() || **b == b'.')
+            .count()
+    });
     address.or_else(|| (zeros > 0 && digits(rest) >= 3).then(|| letters + digits(rest)))
 }
 
@@ -92,12 +116,20 @@ mod tests {
             ("/home/user2/pg-host1", "/home/alice/pg-db7", true),
             ("/home/user2/pg-host1", "/home/alice/pgdb7", false),
             ("/srv/hosts/data", "/srv/db7/data", false),
-            ("/mnt/10000000-0000-4000-8000-000000000001", "/mnt/1b4e28ba-2fa1-11d2-883f-0016d3cca427", true),
+            (
+                "/mnt/10000000-0000-4000-8000-000000000001",
+                "/mnt/1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+                true,
+            ),
             ("/mnt/WDWC00000001", "/mnt/WDWCC7K0ABCD", true),
             ("/mnt/disk1", "/mnt/disk2", false),
             ("/mnt/pg15", "/mnt/pg16", false),
         ] {
-            assert_eq!(was(masked.as_bytes(), path.as_bytes()), may, "{masked} {path}");
+            assert_eq!(
+                was(masked.as_bytes(), path.as_bytes()),
+                may,
+                "{masked} {path}"
+            );
         }
     }
 }

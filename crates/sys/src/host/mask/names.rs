@@ -1,8 +1,9 @@
 //! Places where people give names: paths, labels, sources of mounts, names of volumes.
 //!
-//! Identities that are too weak to be replaced everywhere are replaced in these places too: a serial number of digits
-//! alone, a user's name. The identities themselves come from [`super::places`] and [`super::shapes`]. The source of a
-//! mount without a device is arbitrary text, so every word there is replaced that is not listed here.
+//! Identities that are too weak to be replaced everywhere are replaced in these places too: a
+//! serial number of digits alone, a user's name. The identities themselves come from
+//! [`super::places`] and [`super::shapes`]. The source of a mount without a device is arbitrary
+//! text, so every word there is replaced that is not listed here.
 
 use std::ops::Range;
 use std::path::Path;
@@ -27,7 +28,8 @@ const PURPOSES: &str = "and cache dir file files for fs memory o2ib pg private p
 
 /// Whether a list of words holds this one, in any case.
 fn lists(list: &str, word: &[u8]) -> bool {
-    list.split_ascii_whitespace().any(|known| known.as_bytes().eq_ignore_ascii_case(word))
+    list.split_ascii_whitespace()
+        .any(|known| known.as_bytes().eq_ignore_ascii_case(word))
 }
 
 /// Whether an account is no person's.
@@ -37,11 +39,14 @@ pub fn is_account(name: &[u8]) -> bool {
 
 /// Whether a word of a source is no person's name.
 pub fn is_purpose(word: &[u8]) -> bool {
-    let said = [WORDS, ACCOUNTS, SOURCES, PURPOSES].into_iter().any(|list| lists(list, word));
+    let said = [WORDS, ACCOUNTS, SOURCES, PURPOSES]
+        .into_iter()
+        .any(|list| lists(list, word));
     said || word.len() < 3 || word.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a path is one of the kernel's own, whose names nobody chooses; a path below a process' root is not.
+/// Whether a path is one of the kernel's own, whose names nobody chooses; a path below a process'
+/// root is not.
 pub fn is_kernels(path: &[u8]) -> bool {
     let mut parts = path.split(|b| *b == b'/').skip(1);
     match (parts.next(), parts.next(), parts.next()) {
@@ -53,7 +58,11 @@ pub fn is_kernels(path: &[u8]) -> bool {
 
 /// The places in the path of a question, or in a word of one.
 pub fn in_path(path: &[u8]) -> Vec<Range<usize>> {
-    if is_kernels(path) { Vec::new() } else { std::iter::once(0..path.len()).collect() }
+    if is_kernels(path) {
+        Vec::new()
+    } else {
+        std::iter::once(0..path.len()).collect()
+    }
 }
 
 /// The places in an answer.
@@ -62,9 +71,15 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     match question {
         Question::Read(path) => in_file(path, answer),
         Question::List(path) | Question::Link(path) | Question::RealPath(path) => {
-            if is_kernels(path_bytes(path)) { Vec::new() } else { whole() }
+            if is_kernels(path_bytes(path)) {
+                Vec::new()
+            } else {
+                whole()
+            }
         }
-        Question::UserName(_) | Question::Run(Tool::Zpool | Tool::Zfs | Tool::Dmsetup, _) => whole(),
+        Question::UserName(_) | Question::Run(Tool::Zpool | Tool::Zfs | Tool::Dmsetup, _) => {
+            whole()
+        }
         Question::CommandLine(_)
         | Question::Environment(_)
         | Question::Config(..)
@@ -90,13 +105,17 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
 /// The fields in which paths or labels stand; a number elsewhere is a number.
 fn of_paths(text: &[u8]) -> Vec<Range<usize>> {
     let named = |range: &Range<usize>| {
-        text.get(range.clone()).is_some_and(|field| field.contains(&b'/') || !label_marks(field).is_empty())
+        text.get(range.clone())
+            .is_some_and(|field| field.contains(&b'/') || !label_marks(field).is_empty())
     };
     fields(text).filter(named).collect()
 }
 
 fn in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     let whole = || std::iter::once(0..answer.len()).collect();
     if path.starts_with("/run/udev/data") {
         let named = |line: &Range<usize>| {
@@ -104,17 +123,27 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
             let key = bytes.split(|b| *b == b'=').next().unwrap_or_default();
             let marks: [&[u8]; 3] = [b"LABEL", b"NAME", b"DEVLINKS"];
             bytes.starts_with(b"S:")
-                || marks.iter().any(|mark| key.windows(mark.len()).any(|part| part == *mark))
+                || marks
+                    .iter()
+                    .any(|mark| key.windows(mark.len()).any(|part| part == *mark))
         };
         return lines(answer).filter(named).collect();
     }
     if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
-        let named =
-            |line: Range<usize>| Mount::parse(answer, line, name == "mountinfo").map(|mount| mount.names);
+        let named = |line: Range<usize>| {
+            Mount::parse(answer, line, name == "mountinfo").map(|mount| mount.names)
+        };
         return lines(answer).filter_map(named).flatten().collect();
     }
-    let chosen = matches!(name, "array_name" | "backing_file" | "label" | "name" | "swaps");
-    if chosen || !is_kernels(path_bytes(path)) { whole() } else { Vec::new() }
+    let chosen = matches!(
+        name,
+        "array_name" | "backing_file" | "label" | "name" | "swaps"
+    );
+    if chosen || !is_kernels(path_bytes(path)) {
+        whole()
+    } else {
+        Vec::new()
+    }
 }
 
 /// A line of a mount table.
@@ -129,12 +158,22 @@ impl Mount {
     /// Of /proc/PID/mountinfo or /proc/PID/mounts.
     pub fn parse(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Self> {
         let words: Vec<Range<usize>> = words_of(text, line).collect();
-        let dash = words.iter().position(|word| text.get(word.clone()) == Some(b"-"));
-        let (fstype, source, named) = if mountinfo { (dash? + 1, dash? + 2, 3..5) } else { (2, 0, 1..2) };
+        let dash = words
+            .iter()
+            .position(|word| text.get(word.clone()) == Some(b"-"));
+        let (fstype, source, named) = if mountinfo {
+            (dash? + 1, dash? + 2, 3..5)
+        } else {
+            (2, 0, 1..2)
+        };
         let source = words.get(source)?.clone();
         let mut chosen = words.get(named)?.to_vec();
         chosen.push(source.clone());
-        Some(Self { names: chosen, fstype: words.get(fstype)?.clone(), source })
+        Some(Self {
+            names: chosen,
+            fstype: words.get(fstype)?.clone(),
+            source,
+        })
     }
 }
 
@@ -142,9 +181,12 @@ impl Mount {
 pub fn sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     let free = |source: &Range<usize>, fstype: Option<Range<usize>>| {
         let text = answer.get(source.clone()).unwrap_or_default();
-        let fstype = fstype.and_then(|range| answer.get(range)).unwrap_or_default();
-        let is_device =
-            text.starts_with(b"/") || text.contains(&b'=') || text.windows(3).any(|part| part == b"://");
+        let fstype = fstype
+            .and_then(|range| answer.get(range))
+            .unwrap_or_default();
+        let is_device = text.starts_with(b"/")
+            || text.contains(&b'=')
+            || text.windows(3).any(|part| part == b"://");
         !is_device && text != fstype && fstype != b"zfs" && !lists(SOURCES, text)
     };
     match question {
@@ -162,14 +204,16 @@ pub fn sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
         }
         Question::Config(_, Dialect::Fstab) => lines(answer)
             .filter_map(|line| {
-                let mut fields = fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
+                let mut fields =
+                    fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
                 let source = fields.nth(2)?;
                 free(&source, fields.next()).then_some(source)
             })
             .collect(),
         Question::Config(_, Dialect::MountUnit) => lines(answer)
             .filter_map(|line| {
-                let mut fields = fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
+                let mut fields =
+                    fields(answer.get(..line.end)?).skip_while(|field| field.start < line.start);
                 let key = fields.nth(1)?;
                 let source = fields.next().filter(|_| answer.get(key) == Some(b"what"))?;
                 free(&source, None).then_some(source)
@@ -182,16 +226,28 @@ pub fn sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
 /// Words of labels that look like serial numbers.
 pub fn serials_in_labels(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     let whole = match question {
-        Question::List(path) => path.ends_with("disk/by-label") || path.ends_with("disk/by-partlabel"),
+        Question::List(path) => {
+            path.ends_with("disk/by-label") || path.ends_with("disk/by-partlabel")
+        }
         Question::Read(path) => path.ends_with("label"),
         _ => false,
     };
-    let labels = if whole { std::iter::once(0..answer.len()).collect() } else { label_marks(answer) };
-    labels.into_iter().flat_map(|label| serials(answer, label)).collect()
+    let labels = if whole {
+        std::iter::once(0..answer.len()).collect()
+    } else {
+        label_marks(answer)
+    };
+    labels
+        .into_iter()
+        .flat_map(|label| serials(answer, label))
+        .collect()
 }
 
 pub fn serials_in_path(path: &[u8]) -> Vec<Range<usize>> {
-    label_marks(path).into_iter().flat_map(|label| serials(path, label)).collect()
+    label_marks(path)
+        .into_iter()
+        .flat_map(|label| serials(path, label))
+        .collect()
 }
 
 fn serials(text: &[u8], label: Range<usize>) -> impl Iterator<Item = Range<usize>> {
@@ -216,7 +272,10 @@ pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
     if bytes.starts_with(b"\\x") {
         return range.start..range.end.min(range.start + 4);
     }
-    let length = bytes.iter().take_while(|b| b.is_ascii_alphanumeric() || **b >= 0x80).count();
+    let length = bytes
+        .iter()
+        .take_while(|b| b.is_ascii_alphanumeric() || **b >= 0x80)
+        .count();
     range.start..range.start + length
 }
 
@@ -226,10 +285,17 @@ fn label_marks(text: &[u8]) -> Vec<Range<usize>> {
     for field in fields(text) {
         let bytes = text.get(field.clone()).unwrap_or_default();
         let behind = |mark: &&[u8]| {
-            let at = bytes.windows(mark.len()).position(|part| part.eq_ignore_ascii_case(mark))?;
+            let at = bytes
+                .windows(mark.len())
+                .position(|part| part.eq_ignore_ascii_case(mark))?;
             Some(trimmed(text, field.start + at + mark.len()..field.end))
         };
-        found.extend(LABEL_MARKS.iter().filter_map(behind).min_by_key(|range| range.start));
+        found.extend(
+            LABEL_MARKS
+                .iter()
+                .filter_map(behind)
+                .min_by_key(|range| range.start),
+        );
     }
     found
 }

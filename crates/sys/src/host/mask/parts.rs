@@ -1,13 +1,16 @@
-//! The parts of an answer, fields, lines and words, as ranges of its bytes; and the words that name nobody.
+//! The parts of an answer, fields, lines and words, as ranges of its bytes; and the words that name
+//! nobody.
 
 use std::ops::Range;
 
-/// Words that are never a host's name or a serial in paths and answers, besides those that the capture itself asks for.
+/// Words that are never a host's name or a serial in paths and answers, besides those that the
+/// capture itself asks for.
 pub const WORDS: &str = "arch backup boot btrfs centos cluster data database db debian dev disk ext4 fedora home host linux \
     localdomain localhost log main mariadb mysql none opt oracle pgdata pgsql postgres postgresql proc raid redhat rhel \
     rocky root run server srv storage suse swap sys tmp ubuntu unknown usr var vg vg0 volume wal xfs zfs";
 
-/// Fields of one or more lines, separated by tabs (literal or escaped) and by ends of lines and names.
+/// Fields of one or more lines, separated by tabs (literal or escaped) and by ends of lines and
+/// names.
 pub fn fields(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     const TAB: &[u8] = b"\\x09";
     let mut at = Some(0);
@@ -18,7 +21,15 @@ pub fn fields(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
             rest.get(*i).is_some_and(|b| matches!(b, b'\t' | b'\n' | 0))
                 || rest.get(*i..).is_some_and(|rest| rest.starts_with(TAB))
         });
-        at = end.map(|end| start + end + if rest.get(end) == Some(&b'\\') { TAB.len() } else { 1 });
+        at = end.map(|end| {
+            start
+                + end
+                + if rest.get(end) == Some(&b'\\') {
+                    TAB.len()
+                } else {
+                    1
+                }
+        });
         Some(start..start + end.unwrap_or(rest.len()))
     })
 }
@@ -29,7 +40,11 @@ pub fn words_of(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Range<u
 }
 
 /// The pieces of a range between separators.
-pub fn pieces_of(text: &[u8], range: Range<usize>, separator: u8) -> impl Iterator<Item = Range<usize>> {
+pub fn pieces_of(
+    text: &[u8],
+    range: Range<usize>,
+    separator: u8,
+) -> impl Iterator<Item = Range<usize>> {
     let start = range.start;
     let bytes = text.get(range).unwrap_or_default();
     pieces(bytes, separator).map(move |piece| piece.start + start..piece.end + start)
@@ -51,7 +66,9 @@ pub fn pieces(text: &[u8], separator: u8) -> impl Iterator<Item = Range<usize>> 
 
 /// The range without blanks, zero bytes and the like around.
 pub fn trimmed(text: &[u8], range: Range<usize>) -> Range<usize> {
-    let Some(bytes) = text.get(range.clone()) else { return range };
+    let Some(bytes) = text.get(range.clone()) else {
+        return range;
+    };
     let ink = |b: &u8| b.is_ascii_graphic();
     match (bytes.iter().position(ink), bytes.iter().rposition(ink)) {
         (Some(first), Some(last)) => range.start + first..range.start + last + 1,

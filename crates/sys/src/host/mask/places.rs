@@ -1,5 +1,5 @@
-//! Identities that are recognised by their place: in a file called `serial`, in a link under /dev/disk/by-id, in a
-//! field of udev's database.
+//! Identities that are recognised by their place: in a file called `serial`, in a link under
+//! /dev/disk/by-id, in a field of udev's database.
 //!
 //! Identities without such a place are left to [`super::names`] and [`super::shapes`].
 
@@ -50,7 +50,10 @@ type IdentityRange = (Range<usize>, IdentityKind);
 
 /// Words with a meaning in this capture.
 pub fn vocabulary() -> BTreeSet<Vec<u8>> {
-    WORDS.split_ascii_whitespace().map(|word| word.as_bytes().to_vec()).collect()
+    WORDS
+        .split_ascii_whitespace()
+        .map(|word| word.as_bytes().to_vec())
+        .collect()
 }
 
 /// Adds the names in a question about the kernel's own files.
@@ -59,15 +62,22 @@ pub fn add_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
     if names::is_kernels(path_bytes(path)) {
         let parts = path_bytes(path).split(|b| *b == b'/');
         // A host called `max` is not the beginning of `max_sectors_kb`.
-        let words = parts.flat_map(|part| [part].into_iter().chain(part.split(|b| matches!(b, b'_' | b'-'))));
+        let words = parts.flat_map(|part| {
+            [part]
+                .into_iter()
+                .chain(part.split(|b| matches!(b, b'_' | b'-')))
+        });
         vocabulary.extend(words.map(<[u8]>::to_ascii_lowercase));
     }
 }
 
 /// The identities in a path, which may be a link's target.
 pub fn in_path(path: &[u8]) -> Vec<IdentityRange> {
-    let behind =
-        |mark: &[u8]| path.windows(mark.len()).position(|part| part == mark).map(|at| at + mark.len());
+    let behind = |mark: &[u8]| {
+        path.windows(mark.len())
+            .position(|part| part == mark)
+            .map(|at| at + mark.len())
+    };
     let device = behind(b"disk/by-id/").and_then(|start| in_device_id(path, start..path.len()));
     let array = || behind(b"/dev/md/").and_then(|start| of_array(path, start..path.len()));
     device.or_else(array).into_iter().collect()
@@ -76,33 +86,52 @@ pub fn in_path(path: &[u8]) -> Vec<IdentityRange> {
 /// The identities in an answer.
 pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
     match question.bare() {
-        Question::Uname => {
-            lines(answer).nth(1).map(|range| (range, IdentityKind::Host)).into_iter().collect()
-        }
+        Question::Uname => lines(answer)
+            .nth(1)
+            .map(|range| (range, IdentityKind::Host))
+            .into_iter()
+            .collect(),
         Question::Read(path) => in_file(path, answer),
         Question::Link(_) | Question::RealPath(_) => in_path(answer),
-        Question::List(path) if path.ends_with("disk/by-id") => {
-            pieces(answer, 0).filter_map(|range| in_device_id(answer, range)).collect()
+        Question::List(path) if path.ends_with("disk/by-id") => pieces(answer, 0)
+            .filter_map(|range| in_device_id(answer, range))
+            .collect(),
+        Question::List(path)
+            if path.ends_with("disk/by-uuid") || path.ends_with("disk/by-partuuid") =>
+        {
+            pieces(answer, 0)
+                .map(|range| (range, IdentityKind::Serial))
+                .collect()
         }
-        Question::List(path) if path.ends_with("disk/by-uuid") || path.ends_with("disk/by-partuuid") => {
-            pieces(answer, 0).map(|range| (range, IdentityKind::Serial)).collect()
-        }
-        Question::Run(Tool::Zpool, _) => lines(answer).filter_map(|line| in_pool(answer, line)).collect(),
+        Question::Run(Tool::Zpool, _) => lines(answer)
+            .filter_map(|line| in_pool(answer, line))
+            .collect(),
         Question::Run(..) => super::tools::places(answer),
         Question::Config(_, dialect) => {
             let of_line = |line: Range<usize>| {
                 let mut parts = pieces_of(answer, line.clone(), b'\t');
-                let (key, value) = (parts.nth(1).unwrap_or_default(), parts.next().unwrap_or_default());
+                let (key, value) = (
+                    parts.nth(1).unwrap_or_default(),
+                    parts.next().unwrap_or_default(),
+                );
                 let is_user = *dialect == Dialect::Service && answer.get(key) == Some(b"user");
                 let user = is_user.then(|| user(answer, value.clone())).flatten();
-                let field = fields(answer.get(value.clone()).unwrap_or_default()).next().unwrap_or_default();
+                let field = fields(answer.get(value.clone()).unwrap_or_default())
+                    .next()
+                    .unwrap_or_default();
                 let source = servers(answer, value.start..value.start + field.end);
-                user.into_iter().chain(source).chain(in_links(answer, value))
+                user.into_iter()
+                    .chain(source)
+                    .chain(in_links(answer, value))
             };
             lines(answer).flat_map(of_line).collect()
         }
-        Question::PgSettings(_) => lines(answer).flat_map(|line| in_override(answer, line)).collect(),
-        Question::UserName(_) => user(answer, trimmed(answer, 0..answer.len())).into_iter().collect(),
+        Question::PgSettings(_) => lines(answer)
+            .flat_map(|line| in_override(answer, line))
+            .collect(),
+        Question::UserName(_) => user(answer, trimmed(answer, 0..answer.len()))
+            .into_iter()
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -110,16 +139,24 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
 /// The database and the role of an override, which are always names.
 fn in_override(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     let mut parts = pieces_of(text, line, b'\t');
-    let is_one = parts.next().and_then(|kind| text.get(kind)) == Some(pg_lines::OVERRIDE.as_bytes());
-    let names = parts.take(if is_one { 2 } else { 0 }).filter(|name| !name.is_empty());
+    let is_one =
+        parts.next().and_then(|kind| text.get(kind)) == Some(pg_lines::OVERRIDE.as_bytes());
+    let names = parts
+        .take(if is_one { 2 } else { 0 })
+        .filter(|name| !name.is_empty());
     names.map(|name| (name, IdentityKind::Name)).collect()
 }
 
-/// The identity of a device in the tree of a pool, which may be named by a link under /dev/disk/by-id.
+/// The identity of a device in the tree of a pool, which may be named by a link under
+/// /dev/disk/by-id.
 fn in_pool(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
     let bytes = text.get(line.clone())?;
     let start = bytes.iter().position(|b| !b.is_ascii_whitespace())?;
-    let length = bytes.get(start..)?.iter().take_while(|b| !b.is_ascii_whitespace()).count();
+    let length = bytes
+        .get(start..)?
+        .iter()
+        .take_while(|b| !b.is_ascii_whitespace())
+        .count();
     let path = bytes.get(start..start + length)?;
     let (range, kind) = in_path(path).into_iter().next()?;
     let start = line.start + start;
@@ -127,20 +164,28 @@ fn in_pool(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
 }
 
 fn in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     if HOST_NAMES.iter().any(|host| path == Path::new(host)) {
         return vec![(trimmed(answer, 0..answer.len()), IdentityKind::Host)];
     }
     if path.starts_with("/run/udev/data") {
-        return lines(answer).filter_map(|line| in_udev_line(answer, line)).collect();
+        return lines(answer)
+            .filter_map(|line| in_udev_line(answer, line))
+            .collect();
     }
     if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
-        return lines(answer).flat_map(|line| in_mount(answer, line, name == "mountinfo")).collect();
+        return lines(answer)
+            .flat_map(|line| in_mount(answer, line, name == "mountinfo"))
+            .collect();
     }
     if !path.starts_with("/sys") {
         return Vec::new();
     }
-    let is_of_azure = name == "chassis_asset_tag" && answer.trim_ascii() == AZURE_CHASSIS.as_bytes();
+    let is_of_azure =
+        name == "chassis_asset_tag" && answer.trim_ascii() == AZURE_CHASSIS.as_bytes();
     if FILES.contains(&name) && !is_of_azure {
         return vec![(trimmed(answer, 0..answer.len()), IdentityKind::Serial)];
     }
@@ -150,42 +195,63 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
     Vec::new()
 }
 
-/// The identity in a device's wwid: `naa.…` and `eui.…` have shapes of their own; `t10.` ends with the serial; `nvme.`
-/// holds it in hexadecimal between vendor and model.
+/// The identity in a device's wwid: `naa.…` and `eui.…` have shapes of their own; `t10.` ends with
+/// the serial; `nvme.` holds it in hexadecimal between vendor and model.
 fn in_wwid(text: &[u8]) -> Option<IdentityRange> {
     let whole = trimmed(text, 0..text.len());
     let id = text.get(whole.clone())?;
     let part = if id.starts_with(b"nvme.") {
-        let mut dashes = id.iter().enumerate().filter(|(_, b)| **b == b'-').map(|(i, _)| i);
+        let mut dashes = id
+            .iter()
+            .enumerate()
+            .filter(|(_, b)| **b == b'-')
+            .map(|(i, _)| i);
         let first = dashes.next()? + 1;
         first..dashes.next()?
     } else {
-        let start = id.iter().rposition(|b| *b == b' ').or_else(|| id.iter().position(|b| *b == b'.'))?;
+        let start = id
+            .iter()
+            .rposition(|b| *b == b' ')
+            .or_else(|| id.iter().position(|b| *b == b'.'))?;
         start + 1..id.len()
     };
-    Some((whole.start + part.start..whole.start + part.end, IdentityKind::Serial))
+    Some((
+        whole.start + part.start..whole.start + part.end,
+        IdentityKind::Serial,
+    ))
 }
 
-/// The identity in a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`, `virtio-SERIAL` or
-/// `md-name-HOST:0`.
+/// The identity in a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`,
+/// `virtio-SERIAL` or `md-name-HOST:0`.
 fn in_device_id(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let name = text.get(range.clone())?;
     if name.starts_with(b"md-name-") {
         return of_array(text, range.start + b"md-name-".len()..range.end);
     }
-    if [&b"dm-"[..], b"lvm-", b"md-", b"wwn-", b"nvme-eui."].iter().any(|prefix| name.starts_with(prefix)) {
+    if [&b"dm-"[..], b"lvm-", b"md-", b"wwn-", b"nvme-eui."]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+    {
         return None;
     }
     let tails: [&[u8]; 2] = [b"-part", b"-ns-"];
-    let end =
-        tails.iter().filter_map(|tail| name.windows(tail.len()).rposition(|window| window == *tail)).min();
+    let end = tails
+        .iter()
+        .filter_map(|tail| name.windows(tail.len()).rposition(|window| window == *tail))
+        .min();
     let name = name.get(..end.unwrap_or(name.len()))?;
-    // A USB disk ends with its address, an NVMe name space with its number; the serial stands before.
-    let usb = name.windows(2).rposition(|window| window == b"-0").filter(|_| name.starts_with(b"usb-"));
+    // A USB disk ends with its address, an NVMe name space with its number; the serial stands
+    // before.
+    let usb = name
+        .windows(2)
+        .rposition(|window| window == b"-0")
+        .filter(|_| name.starts_with(b"usb-"));
     let name = name.get(..usb.unwrap_or(name.len()))?;
     let mut end = name.len();
     let mut start = word_start(name, end)?;
-    if end - start <= 3 && name.get(start..end)?.iter().all(u8::is_ascii_digit) && name.starts_with(b"nvme-")
+    if end - start <= 3
+        && name.get(start..end)?.iter().all(u8::is_ascii_digit)
+        && name.starts_with(b"nvme-")
     {
         end = start.checked_sub(1)?;
         start = word_start(name, end)?;
@@ -209,7 +275,9 @@ fn user(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
 fn word_start(name: &[u8], end: usize) -> Option<usize> {
     let part = name.get(..end)?;
     let underscore = part.iter().rposition(|b| *b == b'_');
-    underscore.or_else(|| part.iter().position(|b| *b == b'-')).map(|at| at + 1)
+    underscore
+        .or_else(|| part.iter().position(|b| *b == b'-'))
+        .map(|at| at + 1)
 }
 
 /// The identity in a line of udev's database: `E:NAME=value`, `S:disk/by-id/…`.
@@ -227,41 +295,56 @@ fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
     let value = line.start + 2 + equals + 1..line.end;
     if name == "ID_SERIAL" {
         let bytes = text.get(value.clone())?;
-        let start = bytes.iter().rposition(|b| *b == b'_').map_or(0, |at| at + 1);
+        let start = bytes
+            .iter()
+            .rposition(|b| *b == b'_')
+            .map_or(0, |at| at + 1);
         return Some((value.start + start..value.end, IdentityKind::Serial));
     }
     if matches!(name, "MD_NAME" | "MD_DEVNAME") {
         return of_array(text, value);
     }
-    UDEV_FIELDS.contains(&name).then_some((value, IdentityKind::Serial))
+    UDEV_FIELDS
+        .contains(&name)
+        .then_some((value, IdentityKind::Serial))
 }
 
 /// The servers in a mount's source, for any type of file system, and what its options name.
 fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<IdentityRange> {
     let mount = Mount::parse(text, line.clone(), mountinfo);
     let is_dataset = |mount: &Mount| text.get(mount.fstype.clone()) == Some(b"zfs");
-    let source =
-        mount.filter(|mount| !is_dataset(mount)).map(|mount| servers(text, mount.source)).unwrap_or_default();
+    let source = mount
+        .filter(|mount| !is_dataset(mount))
+        .map(|mount| servers(text, mount.source))
+        .unwrap_or_default();
     source.into_iter().chain(in_links(text, line)).collect()
 }
 
-/// The identities in links under /dev/disk that stand in a line, as options such as `logdev=` name them.
+/// The identities in links under /dev/disk that stand in a line, as options such as `logdev=` name
+/// them.
 fn in_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     let mut found = Vec::new();
     let mut at = line.start;
-    let words =
-        text.get(line).unwrap_or_default().split(|b| b.is_ascii_whitespace() || b",=\\\"'".contains(b));
+    let words = text
+        .get(line)
+        .unwrap_or_default()
+        .split(|b| b.is_ascii_whitespace() || b",=\\\"'".contains(b));
     for word in words {
         let behind = |mark: &[u8]| {
-            word.windows(mark.len()).position(|part| part == mark).map(|place| place + mark.len())
+            word.windows(mark.len())
+                .position(|part| part == mark)
+                .map(|place| place + mark.len())
         };
         if let Some(start) = behind(b"disk/by-id/") {
             found.extend(in_device_id(text, at + start..at + word.len()));
         } else if let Some(start) = behind(b"disk/by-path/").and_then(|_| behind(b"ip-")) {
-            let host = word.get(start..).and_then(|rest| rest.iter().position(|b| *b == b':'));
+            let host = word
+                .get(start..)
+                .and_then(|rest| rest.iter().position(|b| *b == b':'));
             let is_named = word.get(start).is_some_and(u8::is_ascii_alphabetic);
             found.extend(
-                host.filter(|_| is_named).map(|end| (at + start..at + start + end, IdentityKind::Host)),
+                host.filter(|_| is_named)
+                    .map(|end| (at + start..at + start + end, IdentityKind::Host)),
             );
         }
         at += word.len() + 1;
@@ -269,18 +352,28 @@ fn in_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     found
 }
 
-/// The hosts of `//host/share`, `host:/export`, `one,two:/export`, `host@tcp:/fs`, `program#host:/export` or
-/// `scheme://host:port/`.
+/// The hosts of `//host/share`, `host:/export`, `one,two:/export`, `host@tcp:/fs`,
+/// `program#host:/export` or `scheme://host:port/`.
 fn servers(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
-    let Some(source) = text.get(range.clone()) else { return Vec::new() };
-    let behind =
-        |mark: &[u8]| source.windows(mark.len()).position(|part| part == mark).map(|at| at + mark.len());
+    let Some(source) = text.get(range.clone()) else {
+        return Vec::new();
+    };
+    let behind = |mark: &[u8]| {
+        source
+            .windows(mark.len())
+            .position(|part| part == mark)
+            .map(|at| at + mark.len())
+    };
     let share = source.starts_with(b"//").then_some(2);
     let address = share.or_else(|| behind(b"://"));
     let start = address.or_else(|| behind(b"#")).unwrap_or(0);
     let rest = source.get(start..).unwrap_or_default();
     let end = if address.is_some() {
-        Some(rest.iter().position(|b| matches!(b, b'/' | b'\\')).unwrap_or(rest.len()))
+        Some(
+            rest.iter()
+                .position(|b| matches!(b, b'/' | b'\\'))
+                .unwrap_or(rest.len()),
+        )
     } else {
         // A path of this machine has no server before its first slash.
         rest.windows(2)
@@ -291,11 +384,20 @@ fn servers(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
     let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_');
     let authority = range.start + start..range.start + start + end;
     // Behind a colon there is a port or one more, behind an at sign a kind of network.
-    let pieces = [b',', b';', b':'].into_iter().fold(vec![authority], |pieces, mark| {
-        pieces.into_iter().flat_map(|piece| pieces_of(text, piece, mark)).collect()
-    });
+    let pieces = [b',', b';', b':']
+        .into_iter()
+        .fold(vec![authority], |pieces, mark| {
+            pieces
+                .into_iter()
+                .flat_map(|piece| pieces_of(text, piece, mark))
+                .collect()
+        });
     let host = |piece: Range<usize>| {
-        let length = text.get(piece.clone())?.iter().take_while(|b| is_name(b)).count();
+        let length = text
+            .get(piece.clone())?
+            .iter()
+            .take_while(|b| is_name(b))
+            .count();
         let name = text.get(piece.start..piece.start + length)?;
         name.iter()
             .any(u8::is_ascii_alphabetic)

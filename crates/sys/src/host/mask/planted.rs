@@ -1,6 +1,8 @@
-//! Every kind of identity in every kind of question: none is left after masking, and related entries stay related.
+//! Every kind of identity in every kind of question: none is left after masking, and related
+//! entries stay related.
 //!
-//! The places are written like a capture; the compiler makes sure that every kind of question is covered.
+//! The places are written like a capture; the compiler makes sure that every kind of question is
+//! covered.
 
 use std::collections::BTreeSet;
 
@@ -113,23 +115,54 @@ run smartctl -j /dev/mapper/@-lv
 
 /// Lines that make an identity known, and two identities of its kind.
 const IDENTITIES: [(&str, &str, [&str; 2]); 12] = [
-    ("serial", "list /dev/disk/by-id\n|virtio-@\n", ["S4EWNX0N123456", "S4EWNX0N123457"]),
-    ("short serial", "list /dev/disk/by-id\n|virtio-@\n", ["K9X2Q7", "K9X2Q8"]),
-    ("serial of digits", "list /dev/disk/by-id\n|virtio-@\n", ["20231234", "20231235"]),
-    ("serial with a dash", "list /dev/disk/by-id\n|ata-WDC_@\n", ["WD-WCC7K0ABCDEF", "WD-WCC7K0ABCDEG"]),
+    (
+        "serial",
+        "list /dev/disk/by-id\n|virtio-@\n",
+        ["S4EWNX0N123456", "S4EWNX0N123457"],
+    ),
+    (
+        "short serial",
+        "list /dev/disk/by-id\n|virtio-@\n",
+        ["K9X2Q7", "K9X2Q8"],
+    ),
+    (
+        "serial of digits",
+        "list /dev/disk/by-id\n|virtio-@\n",
+        ["20231234", "20231235"],
+    ),
+    (
+        "serial with a dash",
+        "list /dev/disk/by-id\n|ata-WDC_@\n",
+        ["WD-WCC7K0ABCDEF", "WD-WCC7K0ABCDEG"],
+    ),
     (
         "UUID",
         "list /dev/disk/by-uuid\n|@\n",
-        ["1b4e28ba-2fa1-11d2-883f-0016d3cca427", "2b4e28ba-2fa1-11d2-883f-0016d3cca427"],
+        [
+            "1b4e28ba-2fa1-11d2-883f-0016d3cca427",
+            "2b4e28ba-2fa1-11d2-883f-0016d3cca427",
+        ],
     ),
-    ("short UUID", "list /dev/disk/by-uuid\n|@\n", ["7A1B-22C4", "7A1B-22C5"]),
+    (
+        "short UUID",
+        "list /dev/disk/by-uuid\n|@\n",
+        ["7A1B-22C4", "7A1B-22C5"],
+    ),
     (
         "world-wide name",
         "read /sys/block/sda/device/wwid\n|naa.@\n",
         ["5000c500a1b2c3d4", "5000c500a1b2c3d5"],
     ),
-    ("host", "read /proc/1/mountinfo\n|1 2 0:5 / /mnt rw - nfs4 @:/x rw\n", ["db-seven", "nas01"]),
-    ("address", "read /proc/1/mountinfo\n|1 2 0:5 / /mnt rw - nfs4 @:/x rw\n", ["10.1.2.3", "10.1.2.4"]),
+    (
+        "host",
+        "read /proc/1/mountinfo\n|1 2 0:5 / /mnt rw - nfs4 @:/x rw\n",
+        ["db-seven", "nas01"],
+    ),
+    (
+        "address",
+        "read /proc/1/mountinfo\n|1 2 0:5 / /mnt rw - nfs4 @:/x rw\n",
+        ["10.1.2.3", "10.1.2.4"],
+    ),
     (
         "IPv6 address",
         "read /proc/1/mountinfo\n|1 2 0:5 / /mnt rw - nfs4 [@]:/x rw\n",
@@ -140,10 +173,15 @@ const IDENTITIES: [(&str, &str, [&str; 2]); 12] = [
         "read /sys/class/net/eth0/address\n|@\n",
         ["52:54:00:a1:b2:c3", "52:54:00:a1:b2:c4"],
     ),
-    ("user", "config postgres /etc/pg.conf\n|1\tdata_directory\t/home/@/pg\n", ["alice", "bob.builder"]),
+    (
+        "user",
+        "config postgres /etc/pg.conf\n|1\tdata_directory\t/home/@/pg\n",
+        ["alice", "bob.builder"],
+    ),
 ];
 
-/// An archive for several identities: an entry whose question holds one is there for each, a line of an answer likewise.
+/// An archive for several identities: an entry whose question holds one is there for each, a line
+/// of an answer likewise.
 fn archive(places: &str, names: &[&str]) -> Answers {
     let mut text = String::from("walwise host 1\n");
     let mut entries: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -154,15 +192,26 @@ fn archive(places: &str, names: &[&str]) -> Answers {
         }
     }
     for (question, answer) in &entries {
-        let of_each: Vec<&[&str]> =
-            if question.contains('@') { names.chunks(1).collect() } else { vec![names] };
+        let of_each: Vec<&[&str]> = if question.contains('@') {
+            names.chunks(1).collect()
+        } else {
+            vec![names]
+        };
         for names in of_each {
             text.push_str(&question.replace('@', names[0]));
             text.push('\n');
             for line in answer {
                 // What ends without a newline is one.
-                let lines = if line.contains('@') && line.starts_with('|') { names } else { &names[..1] };
-                text.extend(lines.iter().map(|name| format!("{}\n", line.replace('@', name))));
+                let lines = if line.contains('@') && line.starts_with('|') {
+                    names
+                } else {
+                    &names[..1]
+                };
+                text.extend(
+                    lines
+                        .iter()
+                        .map(|name| format!("{}\n", line.replace('@', name))),
+                );
             }
         }
     }
@@ -203,35 +252,54 @@ fn kind(question: &Question) -> u8 {
 #[test]
 fn no_identity_is_left_in_any_question_and_joins_are_kept() {
     let kinds: BTreeSet<u8> = archive(PLACES, &["x"]).keys().map(kind).collect();
-    assert_eq!(kinds, (0..=23).collect(), "every kind of question has a place");
+    assert_eq!(
+        kinds,
+        (0..=23).collect(),
+        "every kind of question has a place"
+    );
     for (what, known, names) in IDENTITIES {
         let places = format!("{known}{PLACES}");
         let masked = mask(&archive(&places, &names));
         let shown = crate::host::archive::write(&masked, "");
         let masks: Vec<String> = (masked.keys())
             .filter_map(|question| match question {
-                Question::Empty(path) => {
-                    path.to_str()?.strip_prefix("/srv/")?.strip_suffix("/new").map(str::to_owned)
-                }
+                Question::Empty(path) => path
+                    .to_str()?
+                    .strip_prefix("/srv/")?
+                    .strip_suffix("/new")
+                    .map(str::to_owned),
                 _ => None,
             })
             .collect();
         for name in names {
-            let line = shown.lines().find(|line| line.to_lowercase().contains(&name.to_lowercase()));
+            let line = shown
+                .lines()
+                .find(|line| line.to_lowercase().contains(&name.to_lowercase()));
             assert!(line.is_none(), "{what} {name}: {line:?}");
         }
-        // Masked is what would have been read had the names been these, in the one order or the other.
-        let [one, other] = &masks[..] else { panic!("{what}: {masks:?}") };
-        let expected = [[one, other], [other, one]].map(|masks| archive(&places, &masks.map(String::as_str)));
+        // Masked is what would have been read had the names been these, in the one order or the
+        // other.
+        let [one, other] = &masks[..] else {
+            panic!("{what}: {masks:?}")
+        };
+        let expected =
+            [[one, other], [other, one]].map(|masks| archive(&places, &masks.map(String::as_str)));
         let same = |expected: &Answers| {
-            expected.iter().find(|(question, answer)| masked.get(question) != Some(answer)).map(|found| {
-                (
-                    found.0.clone(),
-                    String::from_utf8_lossy(found.1.as_deref().unwrap_or_default()).into_owned(),
-                )
-            })
+            expected
+                .iter()
+                .find(|(question, answer)| masked.get(question) != Some(answer))
+                .map(|found| {
+                    (
+                        found.0.clone(),
+                        String::from_utf8_lossy(found.1.as_deref().unwrap_or_default())
+                            .into_owned(),
+                    )
+                })
         };
         let differences = expected.each_ref().map(same);
-        assert!(differences.iter().any(Option::is_none), "{what}: {differences:#?}\n{shown}");
+        assert!(
+            differences.iter().any(Option::is_none),
+            "{what}: {differences:#?}\n{shown}"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Identities that are recognised by their shape alone, wherever they stand.
 //!
-//! Every shape is unique to its kind. A dotted number is an address only where one must stand, because kernel and
-//! driver versions look the same. Device numbers match no shape.
+//! Every shape is unique to its kind. A dotted number is an address only where one must stand,
+//! because kernel and driver versions look the same. Device numbers match no shape.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -10,8 +10,16 @@ use super::names::is_account;
 use super::{IdentityKind, IdentityMatch};
 
 /// Prefixes of a world-wide name.
-const WWN_PREFIXES: [&[u8]; 8] =
-    [b"wwn-0x", b"naa.", b"eui.", b"wwn=0x", b"extension=0x", b"scsi-3", b"mpath-3", b"serial=3"];
+const WWN_PREFIXES: [&[u8]; 8] = [
+    b"wwn-0x",
+    b"naa.",
+    b"eui.",
+    b"wwn=0x",
+    b"extension=0x",
+    b"scsi-3",
+    b"mpath-3",
+    b"serial=3",
+];
 
 /// Prefixes of an IPv4 address.
 const ADDRESS_PREFIXES: [&[u8]; 7] = [b"addr=", b"ip=", b"host=", b"ip-", b"//", b"@", b"["];
@@ -66,22 +74,38 @@ fn shape(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
 fn follows(text: &[u8], at: usize, prefixes: &[&[u8]]) -> bool {
     let ends = |prefix: &&[u8]| {
         let start = at.checked_sub(prefix.len());
-        start.and_then(|start| text.get(start..at)).is_some_and(|found| found.eq_ignore_ascii_case(prefix))
+        start
+            .and_then(|start| text.get(start..at))
+            .is_some_and(|found| found.eq_ignore_ascii_case(prefix))
     };
     prefixes.iter().any(ends)
 }
 
 /// The number of bytes from here on that pass the test.
 fn run(text: &[u8], at: usize, fits: impl Fn(&u8) -> bool) -> usize {
-    text.get(at..).unwrap_or_default().iter().take_while(|b| fits(b)).count()
+    text.get(at..)
+        .unwrap_or_default()
+        .iter()
+        .take_while(|b| fits(b))
+        .count()
 }
 
-/// Groups of so many characters with one separator between them, not followed by another such character.
-fn groups(text: &[u8], at: usize, sizes: &[usize], separator: &[u8], fits: fn(&u8) -> bool) -> Option<usize> {
+/// Groups of so many characters with one separator between them, not followed by another such
+/// character.
+fn groups(
+    text: &[u8],
+    at: usize,
+    sizes: &[usize],
+    separator: &[u8],
+    fits: fn(&u8) -> bool,
+) -> Option<usize> {
     let mut end = at;
     for (i, size) in sizes.iter().enumerate() {
         if i > 0 {
-            end += text.get(end..)?.starts_with(separator).then_some(separator.len())?;
+            end += text
+                .get(end..)?
+                .starts_with(separator)
+                .then_some(separator.len())?;
         }
         let group = text.get(end..end + size)?;
         if !group.iter().all(fits) {
@@ -95,7 +119,9 @@ fn groups(text: &[u8], at: usize, sizes: &[usize], separator: &[u8], fits: fn(&u
 fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let hex: fn(&u8) -> bool = u8::is_ascii_hexdigit;
     // Behind `scsi-3` and its like the first digit belongs to the prefix.
-    if before(text, at).is_some_and(|b| hex(&b)) && !follows(text, at, &WWN_PREFIXES) && !designated(text, at)
+    if before(text, at).is_some_and(|b| hex(&b))
+        && !follows(text, at, &WWN_PREFIXES)
+        && !designated(text, at)
     {
         return None;
     }
@@ -103,14 +129,17 @@ fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
         .or_else(|| groups(text, at, &[8, 4, 4, 4, 12], b"-", hex))
         .or_else(|| groups(text, at, &[8, 4, 4, 4, 12], b"\\x2d", hex))
         .or_else(|| groups(text, at, &[8, 8, 8, 8], b":", hex))?;
-    let nothing = text.get(at..end)?.iter().all(|b| !b.is_ascii_hexdigit() || *b == b'0');
+    let nothing = text
+        .get(at..end)?
+        .iter()
+        .all(|b| !b.is_ascii_hexdigit() || *b == b'0');
     // The type of a partition is no identity.
     let partition_type = follows(text, at, &[b"part_entry_type="]);
     (!nothing && !partition_type).then_some((at..end, IdentityKind::Hex32))
 }
 
-/// Whether a designator's type stands alone before it, as in the names that multipath gives devices: `3600…` (SPC-4,
-/// 7.8.6: 2 is EUI-64, 3 is NAA).
+/// Whether a designator's type stands alone before it, as in the names that multipath gives
+/// devices: `3600…` (SPC-4, 7.8.6: 2 is EUI-64, 3 is NAA).
 fn designated(text: &[u8], at: usize) -> bool {
     let word = at
         .checked_sub(1)
@@ -118,7 +147,8 @@ fn designated(text: &[u8], at: usize) -> bool {
     word && matches!(before(text, at), Some(b'2' | b'3'))
 }
 
-/// A long run of hexadecimal digits; longer ones name containers, image layers and roots of hash trees.
+/// A long run of hexadecimal digits; longer ones name containers, image layers and roots of hash
+/// trees.
 fn long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     if before(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
         return None;
@@ -137,14 +167,18 @@ fn colon_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     (alone && named).then_some((at..end, IdentityKind::Wwn))
 }
 
-/// The name of a person behind `/home/`, behind `/media/` where more follows, or in options such as `uid=` and `resgid=`.
+/// The name of a person behind `/home/`, behind `/media/` where more follows, or in options such as
+/// `uid=` and `resgid=`.
 fn user(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
-    let named = follows(text, at, &[b"uid=", b"gid="]) && text.get(at).is_some_and(u8::is_ascii_alphabetic);
+    let named =
+        follows(text, at, &[b"uid=", b"gid="]) && text.get(at).is_some_and(u8::is_ascii_alphabetic);
     let home = named || follows(text, at, &HOMES);
     if !home && !follows(text, at, &MEDIA) {
         return None;
     }
-    let length = run(text, at, |b| b.is_ascii_alphanumeric() || b"._-+@".contains(b) || *b >= 0x80);
+    let length = run(text, at, |b| {
+        b.is_ascii_alphanumeric() || b"._-+@".contains(b) || *b >= 0x80
+    });
     let name = text.get(at..at + length).filter(|name| !name.is_empty())?;
     let more = text.get(at + length) == Some(&b'/');
     ((home || more) && !is_account(name)).then_some((at..at + length, IdentityKind::User))
@@ -156,7 +190,9 @@ fn lvm(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
         return (run(text, at, alnum) == 64).then_some((at..at + 32, IdentityKind::Lvm32));
     }
     // The second half of a logical volume's, which begins where the first one's mask ended.
-    let behind_first = at.checked_sub(32).is_some_and(|start| follows(text, start, &[b"LVM-"]));
+    let behind_first = at
+        .checked_sub(32)
+        .is_some_and(|start| follows(text, start, &[b"LVM-"]));
     if behind_first && run(text, at, alnum) == 32 {
         return Some((at..at + 32, IdentityKind::Lvm32));
     }
@@ -198,7 +234,8 @@ fn ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     }
     let expected = follows(text, at, &ADDRESS_PREFIXES);
     if !expected
-        && before(text, at).is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_'))
+        && before(text, at)
+            .is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_'))
     {
         return None;
     }
@@ -239,7 +276,11 @@ fn qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)
         let lun = name.windows(5).position(|window| window == b"-lun-");
         return Some((at..at + lun.unwrap_or(length), IdentityKind::Serial));
     }
-    let colon = name.starts_with(b"nqn.").then(|| name.iter().position(|b| *b == b':')).flatten()? + 1;
+    let colon = name
+        .starts_with(b"nqn.")
+        .then(|| name.iter().position(|b| *b == b':'))
+        .flatten()?
+        + 1;
     let chosen = name.get(colon..)?;
     (!chosen.is_empty() && !chosen.starts_with(b"uuid:"))
         .then_some((at + colon..at + length, IdentityKind::Serial))

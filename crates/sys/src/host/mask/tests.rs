@@ -18,7 +18,10 @@ fn whatever_a_database_or_a_role_is_called_is_masked_whole() {
     let told = "(overrides)\tall\n(override)\ta: on, database b\t\tsynchronous_commit\toff\n\
         (override)\tdata\ton\tsynchronous_commit\toff\n(override)\t\tab\tsynchronous_commit\ton\nwal_level\treplica\t\n";
     let question = Question::PgSettings("/run/.s.PGSQL.5432".into());
-    let masked = mask(&Answers::from([(question.clone(), Ok(told.as_bytes().to_vec()))]));
+    let masked = mask(&Answers::from([(
+        question.clone(),
+        Ok(told.as_bytes().to_vec()),
+    )]));
     let shown = String::from_utf8(masked[&question].clone().unwrap()).unwrap();
     assert_eq!(
         shown,
@@ -67,8 +70,14 @@ fn joins_survive() {
     let mask = "10000000-0000-4000-8000-000000000001";
     assert!(!text.to_lowercase().contains("0016d3cca427"), "{text}");
     assert_eq!(text.matches(mask).count(), 4, "{text}");
-    assert!(text.contains(&format!("CRYPT-LUKS2-{}-home", mask.replace('-', ""))), "{text}");
-    assert!(text.contains("10000000:00004000:80000000:00000001"), "{text}");
+    assert!(
+        text.contains(&format!("CRYPT-LUKS2-{}-home", mask.replace('-', ""))),
+        "{text}"
+    );
+    assert!(
+        text.contains("10000000:00004000:80000000:00000001"),
+        "{text}"
+    );
     assert!(text.contains(&mask.replace('-', "\\\\x2d")), "{text}");
 }
 
@@ -101,16 +110,28 @@ fn devices_keep_their_links() {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
     // The serials in sorted order: the virtual disk's, Samsung's, Amazon's.
-    for (mask, times) in
-        [("S0000000000002", 5), ("vol000000000000000003", 0), ("5000000000000001", 5), ("host1", 3)]
-    {
+    for (mask, times) in [
+        ("S0000000000002", 5),
+        ("vol000000000000000003", 0),
+        ("5000000000000001", 5),
+        ("host1", 3),
+    ] {
         if times > 0 {
             assert_eq!(text.matches(mask).count(), times, "{mask} in {text}");
         }
     }
-    assert!(text.contains("Elastic_Block_Store_vol0") && text.contains("|vol0"), "{text}");
-    assert!(text.contains("virtio-000001") && text.contains("\n:000001\n"), "{text}");
-    assert!(text.contains("|I:123456"), "a number elsewhere is no serial: {text}");
+    assert!(
+        text.contains("Elastic_Block_Store_vol0") && text.contains("|vol0"),
+        "{text}"
+    );
+    assert!(
+        text.contains("virtio-000001") && text.contains("\n:000001\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("|I:123456"),
+        "a number elsewhere is no serial: {text}"
+    );
     assert!(
         text.contains("host1--vg-root")
             && text.contains("|host1.example\n")
@@ -147,20 +168,31 @@ fn a_hosts_name_in_paths_keeps_its_joins() {
 #[test]
 fn lvm_keeps_groups_and_prefixes() {
     let group = "abcdefghijklmnopqrstuvwxyzABCDEF";
-    let volumes = ["0123456789abcdefghijklmnopqrstuv", "zzzz456789abcdefghijklmnopqrstuv"];
+    let volumes = [
+        "0123456789abcdefghijklmnopqrstuv",
+        "zzzz456789abcdefghijklmnopqrstuv",
+    ];
     let archive = format!(
         "read /sys/block/dm-0/dm/uuid\n|LVM-{group}{}\nread /sys/block/dm-1/dm/uuid\n|LVM-{group}{}-tdata\n\
          list /dev/disk/by-id\n|lvm-pv-uuid-vLTSwx-e07g-CEOF-tYaM-2M4S-GtAk-CoQzsq\n",
         volumes[0], volumes[1]
     );
     let text = masked(&archive);
-    let uuids: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("|LVM-")).collect();
-    let [first, second] = uuids[..] else { panic!("{text}") };
+    let uuids: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("|LVM-"))
+        .collect();
+    let [first, second] = uuids[..] else {
+        panic!("{text}")
+    };
     assert_eq!(first[..32], second[..32]);
     assert_ne!(first[..32], *group);
     assert_ne!(first[32..], second[32..64]);
     assert!(second.ends_with("-tdata"));
-    assert!(text.contains("lvm-pv-uuid-v00000-0000-0000-0000-0000-0000-00000"), "{text}");
+    assert!(
+        text.contains("lvm-pv-uuid-v00000-0000-0000-0000-0000-0000-00000"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -201,9 +233,13 @@ fn the_server_is_masked_in_every_way_to_write_an_address() {
 
 #[test]
 fn a_host_named_like_everything_else_changes_nothing_else() {
-    let archive = "uname\n|Linux\n|queue\n|6.1.0\n|#1\n|x86_64\nread /sys/block/sda/queue/rotational\n|0\n";
+    let archive =
+        "uname\n|Linux\n|queue\n|6.1.0\n|#1\n|x86_64\nread /sys/block/sda/queue/rotational\n|0\n";
     let text = masked(archive);
-    assert!(text.contains("/sys/block/sda/queue/rotational\n|0\n") && text.contains("|host1\n"), "{text}");
+    assert!(
+        text.contains("/sys/block/sda/queue/rotational\n|0\n") && text.contains("|host1\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -250,11 +286,16 @@ fn tools_do_not_tell_whose_hardware_it_is() {
     // What belonged together still does: volume and disk, segment and disk.
     let of = |before: &str| {
         let (_, rest) = text.split_once(before).unwrap();
-        rest.chars().take_while(char::is_ascii_alphanumeric).collect::<String>()
+        rest.chars()
+            .take_while(char::is_ascii_alphanumeric)
+            .collect::<String>()
     };
     assert_eq!(of("NAA Id\" : \""), of("|naa."));
     assert_eq!(of("Present (0,0) "), of("|   Serial number : "));
-    assert_eq!(of("WWN\":\"").to_lowercase(), of("World-wide name    : ").to_lowercase());
+    assert_eq!(
+        of("WWN\":\"").to_lowercase(),
+        of("World-wide name    : ").to_lowercase()
+    );
 }
 
 proptest! {
@@ -279,7 +320,8 @@ proptest! {
     }
 }
 
-/// The devices of a ZFS pool may be named by their serials (`zpool status -P`), with the same mask as the link.
+/// The devices of a ZFS pool may be named by their serials (`zpool status -P`), with the same mask
+/// as the link.
 #[test]
 fn serials_in_a_pool_are_masked_like_those_of_links() {
     let link = "/dev/disk/by-id/ata-WDC_WD40EFRX-68N_WD-WCC7K0ABCDEF-part1";
@@ -287,7 +329,10 @@ fn serials_in_a_pool_are_masked_like_those_of_links() {
         "real-path {link}\n:/dev/sda1\nrun zpool status -P\n|pool: tank\n|\ttank ONLINE\n|\t    {link} ONLINE\n"
     ));
     assert!(!text.contains("WCC7K0ABCDEF"), "{text}");
-    let names: Vec<&str> = text.split_whitespace().filter(|word| word.contains("by-id")).collect();
+    let names: Vec<&str> = text
+        .split_whitespace()
+        .filter(|word| word.contains("by-id"))
+        .collect();
     assert!(names.len() == 2 && names[0] == names[1], "{names:?}");
 }
 

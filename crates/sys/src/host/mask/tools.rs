@@ -1,7 +1,9 @@
-//! Identities in programs' output about hardware: serial numbers, world-wide names and addresses after their keys.
+//! Identities in programs' output about hardware: serial numbers, world-wide names and addresses
+//! after their keys.
 //!
-//! Keys are recognised in JSON (`"Serial Number" : "…"`) and in text (`Serial Number : …`), whichever tool printed
-//! them; each tool's row ([`crate::host::tool`]) lists its keys. Other forms of output are ignored.
+//! Keys are recognised in JSON (`"Serial Number" : "…"`) and in text (`Serial Number : …`),
+//! whichever tool printed them; each tool's row ([`crate::host::tool`]) lists its keys. Other forms
+//! of output are ignored.
 
 use std::ops::Range;
 
@@ -11,7 +13,10 @@ use crate::host::tool::Identities;
 
 /// The keys of all programs, whichever has answered: no row has to be complete.
 fn printed(of: fn(&Identities) -> &'static [&'static str]) -> impl Iterator<Item = &'static str> {
-    Tool::FIXED.iter().flat_map(move |tool| of(&tool.row().identities)).copied()
+    Tool::FIXED
+        .iter()
+        .flat_map(move |tool| of(&tool.row().identities))
+        .copied()
 }
 
 /// The identities in the output of a program.
@@ -20,7 +25,9 @@ pub fn places(answer: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     let mut start = 0;
     for line in answer.split(|b| *b == b'\n') {
         places.extend(
-            in_line(line).into_iter().map(|(range, kind)| (range.start + start..range.end + start, kind)),
+            in_line(line)
+                .into_iter()
+                .map(|(range, kind)| (range.start + start..range.end + start, kind)),
         );
         start += line.len() + 1;
     }
@@ -30,7 +37,12 @@ pub fn places(answer: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
 /// The identities in one line: after every colon with a key before it.
 fn in_line(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     let mut places = Vec::new();
-    for colon in line.iter().enumerate().filter(|(_, b)| **b == b':').map(|(at, _)| at) {
+    for colon in line
+        .iter()
+        .enumerate()
+        .filter(|(_, b)| **b == b':')
+        .map(|(at, _)| at)
+    {
         let (before, after) = line.split_at(colon);
         let key = key(before);
         let kind = if printed(|keys| keys.serials).any(|serial| serial == key) {
@@ -52,9 +64,16 @@ fn in_line(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
 fn key(before: &[u8]) -> String {
     let text = String::from_utf8_lossy(before);
     let text = text.trim();
-    let quoted = text.strip_suffix('"').map(|text| text.rsplit('"').next().unwrap_or_default());
+    let quoted = text
+        .strip_suffix('"')
+        .map(|text| text.rsplit('"').next().unwrap_or_default());
     let unquoted = if text.contains(':') { "" } else { text };
-    quoted.unwrap_or(unquoted).split_whitespace().collect::<Vec<_>>().join(" ").to_ascii_lowercase()
+    quoted
+        .unwrap_or(unquoted)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_ascii_lowercase()
 }
 
 /// The value behind a colon, without quotes and blanks, when it can be an identity.
@@ -69,7 +88,10 @@ fn value(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])> {
         end = start + rest.get(start..)?.iter().position(|b| *b == b'"')?;
     }
     let text = rest.get(start..end)?;
-    let (first, last) = (text.iter().position(is_ink)?, text.iter().rposition(is_ink)?);
+    let (first, last) = (
+        text.iter().position(is_ink)?,
+        text.iter().rposition(is_ink)?,
+    );
     let text = text.get(first..=last)?;
     let hexadecimal = usize::from(text.starts_with(b"0x")) * 2;
     let text = text.get(hexadecimal..)?;
@@ -83,18 +105,24 @@ fn last_word(after: &[u8], colon: usize) -> Option<(Range<usize>, IdentityKind)>
     let start = text.iter().rposition(u8::is_ascii_whitespace)? + 1;
     let word = text.get(start..)?;
     let plain = word.iter().all(u8::is_ascii_alphanumeric);
-    (plain && is_identity(word)).then_some((colon + start..colon + text.len(), IdentityKind::Serial))
+    (plain && is_identity(word))
+        .then_some((colon + start..colon + text.len(), IdentityKind::Serial))
 }
 
 /// Whether the text is an identity; `N/A`, `None`, `0` and asterisks are not.
 fn is_identity(text: &[u8]) -> bool {
-    text.iter().filter(|b| b.is_ascii_alphanumeric()).count() >= 4 && text.iter().any(u8::is_ascii_digit)
+    text.iter().filter(|b| b.is_ascii_alphanumeric()).count() >= 4
+        && text.iter().any(u8::is_ascii_digit)
 }
 
 /// A world-wide name has hexadecimal digits alone.
 fn kind_of(kind: IdentityKind, text: &[u8]) -> IdentityKind {
     let is_name = text.len() >= 8 && text.iter().all(u8::is_ascii_hexdigit);
-    if kind == IdentityKind::Wwn && is_name { IdentityKind::Wwn } else { IdentityKind::Serial }
+    if kind == IdentityKind::Wwn && is_name {
+        IdentityKind::Wwn
+    } else {
+        IdentityKind::Serial
+    }
 }
 
 #[cfg(test)]
@@ -104,23 +132,35 @@ mod tests {
     use super::*;
 
     fn found(line: &str) -> Vec<&str> {
-        places(line.as_bytes()).into_iter().map(|(range, _)| &line[range]).collect()
+        places(line.as_bytes())
+            .into_iter()
+            .map(|(range, _)| &line[range])
+            .collect()
     }
 
     #[test]
     fn identities_stand_behind_their_keys() {
-        assert_eq!(found(r#"  "Serial Number" : " SK74512345 ","#), ["SK74512345"]);
+        assert_eq!(
+            found(r#"  "Serial Number" : " SK74512345 ","#),
+            ["SK74512345"]
+        );
         assert_eq!(
             found(r#"{"a":1,"SN":"PHYF8123","b":"x","WWN":"0x5000c5000707aa3c"}"#),
             ["PHYF8123", "5000c5000707aa3c"]
         );
-        assert_eq!(found("x\n   Serial  number        : 3LQ1WEH4  \ny"), ["3LQ1WEH4"]);
+        assert_eq!(
+            found("x\n   Serial  number        : 3LQ1WEH4  \ny"),
+            ["3LQ1WEH4"]
+        );
         assert_eq!(
             found("   Segment 1 : Present (Controller:1,Connector:0,Device:1)     Z1P3495C"),
             ["Z1P3495C"]
         );
         // What the firmware of a 9600 lets its owner write.
-        assert_eq!(found(r#""Custom Serial Number" : "RACK7-4900042     ","#), ["RACK7-4900042"]);
+        assert_eq!(
+            found(r#""Custom Serial Number" : "RACK7-4900042     ","#),
+            ["RACK7-4900042"]
+        );
         for none in [
             "   Serial number : *******",
             r#""Serial Number" : "N/A""#,

@@ -1,8 +1,8 @@
 //! Encrypted devices that the boot unlocks: crypttab(5).
 //!
-//! Of a key only its kind and existence are passed on, never its path. Options leave by known name only, with a value
-//! where that is a number or an algorithm. Each line says whether it is complete; a line that lost a value, such as the
-//! path of a header, is not.
+//! Of a key only its kind and existence are passed on, never its path. Options leave by known name
+//! only, with a value where that is a number or an algorithm. Each line says whether it is
+//! complete; a line that lost a value, such as the path of a header, is not.
 
 use std::path::Path;
 
@@ -50,14 +50,18 @@ const NAMES: [&[u8]; 23] = [
     b"x-initrd.attach",
 ];
 
-/// Name, then device, kind of key, options and completeness, separated by tabs. `is_there` tells whether a key file
-/// exists.
+/// Name, then device, kind of key, options and completeness, separated by tabs. `is_there` tells
+/// whether a key file exists.
 pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirective> {
     let row = |(number, line): (u32, &[u8])| {
-        let mut fields = line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
+        let mut fields = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|field| !field.is_empty());
         let name = fields.next().filter(|name| !name.starts_with(b"#"))?;
         let device = fields.next()?;
-        let is_named = LOCAL_SOURCES.iter().any(|prefix| device.starts_with(prefix));
+        let is_named = LOCAL_SOURCES
+            .iter()
+            .any(|prefix| device.starts_with(prefix));
         let device = if is_named { device } else { b"file" };
         let key: &[u8] = match fields.next() {
             None | Some(b"none" | b"-") => b"none",
@@ -65,9 +69,15 @@ pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirecti
             Some(key) if key.starts_with(b"/") && is_there(&path_of(key.to_vec())) => b"there",
             Some(_) => b"file",
         };
-        let written = fields.next().filter(|written| !matches!(*written, b"none" | b"-")).unwrap_or_default();
+        let written = fields
+            .next()
+            .filter(|written| !matches!(*written, b"none" | b"-"))
+            .unwrap_or_default();
         let spilled = fields.next().is_some_and(|more| !more.starts_with(b"#"));
-        let options: Vec<&[u8]> = written.split(|b| *b == b',').filter(|option| !option.is_empty()).collect();
+        let options: Vec<&[u8]> = written
+            .split(|b| *b == b',')
+            .filter(|option| !option.is_empty())
+            .collect();
         let kept: Vec<Vec<u8>> = options.iter().copied().filter_map(option).collect();
         let all = !spilled && kept == options;
         Some(ConfigDirective::new(
@@ -76,7 +86,10 @@ pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirecti
             [device, key, &kept.join(&b',')[..], whole(all)].join(&b'\t'),
         ))
     };
-    (1..).zip(text.split(|b| *b == b'\n')).filter_map(row).collect()
+    (1..)
+        .zip(text.split(|b| *b == b'\n'))
+        .filter_map(row)
+        .collect()
 }
 
 fn option(written: &[u8]) -> Option<Vec<u8>> {
@@ -105,16 +118,31 @@ mod tests {
             more UUID=1-2 none luks nofail\n\
             said UUID=1-2 none luks # nofail\n\
             hardware /dev/sda3 /dev/hw_random swap,,frobnicate\n";
-        let rows: Vec<(u32, String, String)> = table(text.as_bytes(), &|key| key.ends_with("kept.key"))
-            .into_iter()
-            .map(|row| (row.line, String::from_utf8(row.key).unwrap(), String::from_utf8(row.value).unwrap()))
-            .collect();
+        let rows: Vec<(u32, String, String)> =
+            table(text.as_bytes(), &|key| key.ends_with("kept.key"))
+                .into_iter()
+                .map(|row| {
+                    (
+                        row.line,
+                        String::from_utf8(row.key).unwrap(),
+                        String::from_utf8(row.value).unwrap(),
+                    )
+                })
+                .collect();
         let row = |line, name: &str, value: &str| (line, name.to_owned(), value.to_owned());
         assert_eq!(
             rows,
             [
-                row(2, "data", "UUID=1-2\tfile\tluks,discard,x-initrd.attach,nofail\twhole"),
-                row(3, "swap", "/dev/sda3\trandom\tswap,cipher=aes-xts-plain64,size=512\twhole"),
+                row(
+                    2,
+                    "data",
+                    "UUID=1-2\tfile\tluks,discard,x-initrd.attach,nofail\twhole"
+                ),
+                row(
+                    3,
+                    "swap",
+                    "/dev/sda3\trandom\tswap,cipher=aes-xts-plain64,size=512\twhole"
+                ),
                 row(4, "old", "/dev/sdb1\tnone\tplain,header\tpart"),
                 row(5, "file", "file\tnone\t\twhole"),
                 row(7, "kept", "UUID=1-2\tthere\tluks,tries=3\twhole"),

@@ -1,8 +1,10 @@
-//! `drbdsetup show --show-defaults`, reduced to one line for each device: its minor number, its peers' protocols, and the
-//! options that decide what is flushed (drbdsetup(8) and drbd.conf(5) of DRBD 8.4 and 9).
+//! `drbdsetup show --show-defaults`, reduced to one line for each device: its minor number, its
+//! peers' protocols, and the options that decide what is flushed (drbdsetup(8) and drbd.conf(5) of
+//! DRBD 8.4 and 9).
 //!
-//! All else is dropped: shared secrets, addresses, names of hosts, resources and disks. Only listed words and numbers
-//! can leave, wherever they stand. A resource whose end is missing has no lines, since part of it was not seen.
+//! All else is dropped: shared secrets, addresses, names of hosts, resources and disks. Only listed
+//! words and numbers can leave, wherever they stand. A resource whose end is missing has no lines,
+//! since part of it was not seen.
 
 use std::fmt::Write as _;
 
@@ -34,7 +36,8 @@ struct DrbdVolume<'t> {
     options: Vec<(&'static str, &'t str)>,
 }
 
-/// Lines `MINOR: NAME=VALUE …`. DRBD 8.4 has one connection beside its devices; DRBD 9 has several behind them.
+/// Lines `MINOR: NAME=VALUE …`. DRBD 8.4 has one connection beside its devices; DRBD 9 has several
+/// behind them.
 pub fn options(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     let mut open: Vec<DrbdBlock> = Vec::new();
@@ -49,7 +52,9 @@ pub fn options(text: &[u8]) -> Vec<u8> {
             }
             Token::Open => {
                 open.push(block(statement.first().copied().unwrap_or_default()));
-                if let [DrbdBlock::Resource, DrbdBlock::ThisHost, DrbdBlock::Volume] = open.as_slice() {
+                if let [DrbdBlock::Resource, DrbdBlock::ThisHost, DrbdBlock::Volume] =
+                    open.as_slice()
+                {
                     resource.volumes.push(DrbdVolume::default());
                 }
                 statement.clear();
@@ -87,13 +92,21 @@ impl<'t> DrbdResource<'t> {
                 | [DrbdBlock::Resource, DrbdBlock::Connection, DrbdBlock::Net],
                 ["protocol", protocol @ ("A" | "B" | "C")],
             ) if !self.protocols.contains(protocol) => self.protocols.push(protocol),
-            ([DrbdBlock::Resource, DrbdBlock::ThisHost, DrbdBlock::Volume], ["device", "minor", number]) => {
+            (
+                [DrbdBlock::Resource, DrbdBlock::ThisHost, DrbdBlock::Volume],
+                ["device", "minor", number],
+            ) => {
                 if let Some(volume) = self.volumes.last_mut() {
                     volume.minor = number.parse().ok();
                 }
             }
             (
-                [DrbdBlock::Resource, DrbdBlock::ThisHost, DrbdBlock::Volume, DrbdBlock::Disk],
+                [
+                    DrbdBlock::Resource,
+                    DrbdBlock::ThisHost,
+                    DrbdBlock::Volume,
+                    DrbdBlock::Disk,
+                ],
                 [name, value @ ("yes" | "no")],
             ) => {
                 let known = OPTIONS.into_iter().find(|option| option == name);
@@ -127,8 +140,8 @@ enum Token<'t> {
     Close,
 }
 
-/// Words, braces and ends of statements. A quoted word, in which anything can stand, is an empty one; a comment ends
-/// with its line.
+/// Words, braces and ends of statements. A quoted word, in which anything can stand, is an empty
+/// one; a comment ends with its line.
 fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -146,7 +159,8 @@ fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
                 }
                 space if space.is_ascii_whitespace() => {}
                 _ => {
-                    let is_end = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'{' | b'}' | b';' | b'"');
+                    let is_end =
+                        |b: &u8| b.is_ascii_whitespace() || matches!(b, b'{' | b'}' | b';' | b'"');
                     let length = after.iter().position(is_end).unwrap_or(after.len()) + 1;
                     let whole = text.get(text.len() - after.len() - 1..).unwrap_or_default();
                     rest = whole.get(length..).unwrap_or_default();
@@ -160,7 +174,9 @@ fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
 
 /// What stands behind this place; nothing where there is none.
 fn behind(text: &[u8], place: Option<usize>) -> &[u8] {
-    place.and_then(|place| text.get(place + 1..)).unwrap_or_default()
+    place
+        .and_then(|place| text.get(place + 1..))
+        .unwrap_or_default()
 }
 
 /// The quote that ends this text; one behind a backslash is part of it.
@@ -216,10 +232,8 @@ mod tests {
         )
     }
 
-    const LINES_84: &str =
-        "3: protocol=C disk-barrier=no disk-flushes=no disk-drain=yes md-flushes=yes\n4: protocol=C\n";
-    const LINES_9: &str =
-        "1000: protocol=C protocol=A disk-barrier=no disk-flushes=yes disk-drain=yes md-flushes=no\n";
+    const LINES_84: &str = "3: protocol=C disk-barrier=no disk-flushes=no disk-drain=yes md-flushes=yes\n4: protocol=C\n";
+    const LINES_9: &str = "1000: protocol=C protocol=A disk-barrier=no disk-flushes=yes disk-drain=yes md-flushes=no\n";
 
     fn reduced(text: &str) -> String {
         String::from_utf8(options(text.as_bytes())).unwrap()
@@ -229,8 +243,16 @@ mod tests {
     fn minors_protocols_and_options_are_left() {
         assert_eq!(reduced(&of_84(SECRET)), LINES_84);
         assert_eq!(reduced(&of_9(SECRET)), LINES_9);
-        assert_eq!(reduced(&(of_84("a") + &of_9("b"))), format!("{LINES_84}{LINES_9}"));
-        for none in ["# No currently configured DRBD found.\n", "", "0: cs:Connected\n", "} } }"] {
+        assert_eq!(
+            reduced(&(of_84("a") + &of_9("b"))),
+            format!("{LINES_84}{LINES_9}")
+        );
+        for none in [
+            "# No currently configured DRBD found.\n",
+            "",
+            "0: cs:Connected\n",
+            "} } }",
+        ] {
             assert_eq!(reduced(none), "", "{none}");
         }
     }

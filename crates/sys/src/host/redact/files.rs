@@ -1,8 +1,9 @@
-//! Files that are read as they are: those of the kernel, and a few more that are listed here, each with its own shape.
+//! Files that are read as they are: those of the kernel, and a few more that are listed here, each
+//! with its own shape.
 //!
-//! A stranger may have put another file, or a link to one, where one of them is expected. Content that does not have
-//! the shape therefore never leaves. Mount tables are filtered too, because a FUSE file system shows its source as it
-//! was typed, password included.
+//! A stranger may have put another file, or a link to one, where one of them is expected. Content
+//! that does not have the shape therefore never leaves. Mount tables are filtered too, because a
+//! FUSE file system shows its source as it was typed, password included.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,14 +11,19 @@ use std::path::Path;
 use super::mounts;
 use crate::host::{Miss, MissKind};
 
-/// The chassis asset tag of Azure's virtual machines, and of no others (cloud-init, DataSourceAzure.py,
-/// `AZURE_CHASSIS_ASSET_TAG`). It names no machine, so a capture keeps it.
+/// The chassis asset tag of Azure's virtual machines, and of no others (cloud-init,
+/// DataSourceAzure.py, `AZURE_CHASSIS_ASSET_TAG`). It names no machine, so a capture keeps it.
 pub const AZURE_CHASSIS: &str = "7783-7084-3265-9085-8269-3286-77";
 
-/// Lines of a postmaster.pid that leave: process id, data directory, start time, port, socket directory. The listen
-/// address follows them and does not.
-const PID_LINES: [LineSyntax; 5] =
-    [LineSyntax::Number, LineSyntax::Path, LineSyntax::Number, LineSyntax::Number, LineSyntax::Path];
+/// Lines of a postmaster.pid that leave: process id, data directory, start time, port, socket
+/// directory. The listen address follows them and does not.
+const PID_LINES: [LineSyntax; 5] = [
+    LineSyntax::Number,
+    LineSyntax::Path,
+    LineSyntax::Number,
+    LineSyntax::Number,
+    LineSyntax::Path,
+];
 
 /// PATH_MAX of linux/limits.h.
 const LONGEST_PATH: usize = 4096;
@@ -49,7 +55,8 @@ pub enum PlainFile {
 impl PlainFile {
     /// The file at this path; a refusal where its plain text never leaves.
     pub fn at(path: &Path) -> Result<Self, Miss> {
-        const RESERVED: &str = "files may hold passwords; only known ones are read, and known keys of them";
+        const RESERVED: &str =
+            "files may hold passwords; only known ones are read, and known keys of them";
         Self::known(path).ok_or_else(|| Miss::new(MissKind::Failed, RESERVED))
     }
 
@@ -60,7 +67,12 @@ impl PlainFile {
             // What a process sees beneath its root is as anywhere else.
             [b"/", b"proc", _, b"root" | b"cwd", beneath @ ..] => Self::named(beneath.last()?),
             // Command lines and environments have questions of their own.
-            [b"/", b"proc", .., b"environ" | b"cmdline" | b"mem" | b"auxv" | b"stack"] => None,
+            [
+                b"/",
+                b"proc",
+                ..,
+                b"environ" | b"cmdline" | b"mem" | b"auxv" | b"stack",
+            ] => None,
             [b"/", b"proc", .., b"mountinfo" | b"mounts"] => Some(Self::MountTable),
             [b"/", b"sys", .., b"chassis_asset_tag"] => Some(Self::ChassisTag),
             [b"/", b"proc" | b"sys", ..] => Some(Self::Kernel),
@@ -91,7 +103,12 @@ impl PlainFile {
             Self::Version => version(&text),
             Self::Pid => pid(&text),
         };
-        left.ok_or_else(|| Miss::new(MissKind::Failed, "what stands in it is not what such a file holds"))
+        left.ok_or_else(|| {
+            Miss::new(
+                MissKind::Failed,
+                "what stands in it is not what such a file holds",
+            )
+        })
     }
 }
 
@@ -107,7 +124,8 @@ fn chassis(text: &[u8]) -> Vec<u8> {
 /// `16`, or `9.6` before version 10.
 fn version(text: &[u8]) -> Option<Vec<u8>> {
     let word = text.trim_ascii();
-    let fits = (1..=8).contains(&word.len()) && word.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    let fits =
+        (1..=8).contains(&word.len()) && word.iter().all(|b| b.is_ascii_digit() || *b == b'.');
     fits.then(|| text.to_vec())
 }
 
@@ -129,8 +147,10 @@ fn pid(text: &[u8]) -> Option<Vec<u8>> {
             }
         }
     };
-    let kept: Vec<&[u8]> =
-        lines.take_while(|(line, shape)| fits(line, *shape)).map(|(line, _)| line).collect();
+    let kept: Vec<&[u8]> = lines
+        .take_while(|(line, shape)| fits(line, *shape))
+        .map(|(line, _)| line)
+        .collect();
     (!kept.is_empty()).then(|| kept.concat())
 }
 
@@ -150,7 +170,9 @@ mod tests {
     use super::*;
 
     fn left(path: &str, text: &str) -> Option<String> {
-        let left = PlainFile::at(Path::new(path)).ok()?.leaving(text.as_bytes().to_vec());
+        let left = PlainFile::at(Path::new(path))
+            .ok()?
+            .leaving(text.as_bytes().to_vec());
         left.ok().map(|left| String::from_utf8(left).unwrap())
     }
 
@@ -194,7 +216,11 @@ mod tests {
                 "7783-7084-3265-9085-8269-3286-77\n",
                 Some(AZURE_CHASSIS),
             ),
-            ("/sys/class/dmi/id/chassis_asset_tag", "RACK7-0815\n", Some("other")),
+            (
+                "/sys/class/dmi/id/chassis_asset_tag",
+                "RACK7-0815\n",
+                Some("other"),
+            ),
             ("/sys/class/dmi/id/chassis_asset_tag", "\n", Some("")),
             ("/x/PG_VERSION", "16\n", Some("16\n")),
             ("/x/PG_VERSION", "9.6", Some("9.6")),
@@ -206,7 +232,11 @@ mod tests {
                 "10\n/data\n17\n5432\n/run\n10.1.2.3\n 1 2\nready\n",
                 Some("10\n/data\n17\n5432\n/run\n"),
             ),
-            ("/x/postmaster.pid", "10\n/data\n17\n5432\n\nlocalhost\n", Some("10\n/data\n17\n5432\n\n")),
+            (
+                "/x/postmaster.pid",
+                "10\n/data\n17\n5432\n\nlocalhost\n",
+                Some("10\n/data\n17\n5432\n\n"),
+            ),
             ("/x/postmaster.pid", "10\nroot:secret:1\n", Some("10\n")),
             ("/x/postmaster.pid", "root:secret:1\n", None),
             ("/x/postmaster.pid", "PGPASSWORD=secret\0A=b", None),

@@ -1,10 +1,10 @@
-//! Tables of device-mapper, reduced to names, kinds of targets, where linear ones begin, the mode of a cache, and what
-//! multipath does without a path; and the status of targets, reduced to numbers and listed words
-//! (dmsetup(8); Documentation/admin-guide/device-mapper/*.rst).
+//! Tables of device-mapper, reduced to names, kinds of targets, where linear ones begin, the mode
+//! of a cache, and what multipath does without a path; and the status of targets, reduced to
+//! numbers and listed words (dmsetup(8); Documentation/admin-guide/device-mapper/*.rst).
 //!
-//! A line is `NAME: START LENGTH TARGET …`. After the target only listed words and numbers are kept, because keys stand
-//! there. The names in dmsetup's output are unmangled; they leave mangled, as the kernel knows them, so that a name
-//! stays one word.
+//! A line is `NAME: START LENGTH TARGET …`. After the target only listed words and numbers are
+//! kept, because keys stand there. The names in dmsetup's output are unmangled; they leave mangled,
+//! as the kernel knows them, so that a name stays one word.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,8 @@ pub enum StatusFields {
 
 use StatusFields::{Kept, Left};
 
-/// Targets of the kernel and of out-of-tree modules, and what leaves of their status; any other target is `other`.
+/// Targets of the kernel and of out-of-tree modules, and what leaves of their status; any other
+/// target is `other`.
 pub const TARGETS: &[(&str, StatusFields)] = &[
     // Without a state unless it is kept.
     ("linear", Left),
@@ -122,10 +123,11 @@ const WORDS: &[&str] = &[
     "writeback",
     "writethrough",
 ];
-/// Letters for the health of copies and paths (`device_status_char` in drivers/md/dm-raid1.c, `__raid_dev_status` in
-/// drivers/md/dm-raid.c).
+/// Letters for the health of copies and paths (`device_status_char` in drivers/md/dm-raid1.c,
+/// `__raid_dev_status` in drivers/md/dm-raid.c).
 const LETTERS: &[u8] = b"ADFRSUa-";
-/// The largest number of copies whose health a word can show (`MAX_RAID_DEVICES` in drivers/md/dm-raid.c).
+/// The largest number of copies whose health a word can show (`MAX_RAID_DEVICES` in
+/// drivers/md/dm-raid.c).
 const MOST_COPIES: usize = 253;
 /// Modes of a cache; without one it is write-back.
 const MODES: &[&str] = &["writeback", "writethrough", "passthrough"];
@@ -141,7 +143,8 @@ struct DmTargetLine<'t> {
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = DmTargetLine<'_>> {
-    text.split(|b| *b == b'\n').filter_map(|line| line_of(std::str::from_utf8(line).ok()?))
+    text.split(|b| *b == b'\n')
+        .filter_map(|line| line_of(std::str::from_utf8(line).ok()?))
 }
 
 fn line_of(line: &str) -> Option<DmTargetLine<'_>> {
@@ -166,11 +169,18 @@ fn line_of(line: &str) -> Option<DmTargetLine<'_>> {
     }
 }
 
-/// Kinds of targets: `NAME: TARGET`, with where a linear one begins and where its data does, in sectors, the mode behind
-/// a cache, and what becomes of requests behind multipath.
+/// Kinds of targets: `NAME: TARGET`, with where a linear one begins and where its data does, in
+/// sectors, the mode behind a cache, and what becomes of requests behind multipath.
 pub fn table(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
-    for DmTargetLine { name, start, target, rest, .. } in lines(text) {
+    for DmTargetLine {
+        name,
+        start,
+        target,
+        rest,
+        ..
+    } in lines(text)
+    {
         let more = match target {
             "linear" => begins(start, &rest),
             "cache" => mode(&rest).to_owned(),
@@ -182,18 +192,23 @@ pub fn table(text: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Where a linear target begins, and where its data does on the device below, which stands behind that device.
+/// Where a linear target begins, and where its data does on the device below, which stands behind
+/// that device.
 fn begins(start: u64, rest: &[&str]) -> String {
     let offset = rest.get(1).and_then(|offset| offset.parse::<u64>().ok());
     offset.map_or_else(String::new, |offset| format!("{start} {offset}"))
 }
 
-/// The mode among the features of a cache, after three devices, the block size and the number of features.
+/// The mode among the features of a cache, after three devices, the block size and the number of
+/// features.
 fn mode(rest: &[&str]) -> &'static str {
     let count = rest.get(4).and_then(|count| count.parse::<usize>().ok());
     let features = count.and_then(|count| rest.get(5..5usize.checked_add(count)?));
     match features {
-        Some(features) => MODES.iter().find(|mode| features.contains(mode)).unwrap_or(&"writeback"),
+        Some(features) => MODES
+            .iter()
+            .find(|mode| features.contains(mode))
+            .unwrap_or(&"writeback"),
         None => "",
     }
 }
@@ -212,7 +227,14 @@ fn without_path(rest: &[&str]) -> &'static str {
 /// The status of targets that have a state: `NAME: TARGET WORD…`, with the words in their places.
 pub fn status(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
-    for DmTargetLine { name, target, fields, rest, .. } in lines(text) {
+    for DmTargetLine {
+        name,
+        target,
+        fields,
+        rest,
+        ..
+    } in lines(text)
+    {
         if let Kept = fields {
             let _ = write!(out, "{}: {target}", mangled(name));
             for word in rest.into_iter().filter(|word| !word.is_empty()) {
@@ -226,9 +248,11 @@ pub fn status(text: &[u8]) -> Vec<u8> {
 
 /// Whether it is a number, two numbers around `/` or `:`, letters of health, or a listed word.
 fn may_leave(word: &str) -> bool {
-    let is_number = |text: &str| text.parse::<u64>().is_ok() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_number =
+        |text: &str| text.parse::<u64>().is_ok() && text.bytes().all(|b| b.is_ascii_digit());
     let is_pair = ['/', ':'].into_iter().any(|mark| {
-        word.split_once(mark).is_some_and(|(first, second)| is_number(first) && is_number(second))
+        word.split_once(mark)
+            .is_some_and(|(first, second)| is_number(first) && is_number(second))
     });
     let is_health = word.len() <= MOST_COPIES && word.bytes().all(|b| LETTERS.contains(&b));
     is_number(word) || is_pair || is_health || WORDS.contains(&word)
@@ -241,7 +265,9 @@ fn mangled(name: &str) -> String {
     while let Some((first, after)) = rest.split_first() {
         let escaped = *first == b'\\'
             && after.first() == Some(&b'x')
-            && after.get(1..3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
+            && after
+                .get(1..3)
+                .is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
         if escaped || first.is_ascii_alphanumeric() || b"#+-.:=@_".contains(first) {
             out.push(char::from(*first));
         } else {

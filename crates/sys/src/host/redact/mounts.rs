@@ -1,8 +1,9 @@
 //! Present and future mounts: fstab, mount units, mount tables.
 //!
-//! The part of devices and addresses before `@` is cut; [`super::options`] lists the options that are kept. Mount
-//! tables keep all options of local file systems, which the kernel itself has written. Each line and unit says whether
-//! it is complete, because a line with an option missing must never be pasted.
+//! The part of devices and addresses before `@` is cut; [`super::options`] lists the options that
+//! are kept. Mount tables keep all options of local file systems, which the kernel itself has
+//! written. Each line and unit says whether it is complete, because a line with an option missing
+//! must never be pasted.
 
 use super::options::{LOCAL_SOURCES, LOCAL_TYPES, is_local, options};
 use crate::host::ConfigDirective;
@@ -16,41 +17,60 @@ pub fn source(text: &[u8]) -> Vec<u8> {
     if text.contains(&b'=') {
         return b"none".to_vec();
     }
-    let Some(at) = text.iter().rposition(|b| *b == b'@') else { return text.to_vec() };
+    let Some(at) = text.iter().rposition(|b| *b == b'@') else {
+        return text.to_vec();
+    };
     let (before, host) = text.split_at(at);
     let marks: [&[u8]; 2] = [b"//", b"#"];
-    let scheme =
-        marks.iter().find_map(|mark| Some(before.windows(mark.len()).position(|w| w == *mark)? + mark.len()));
+    let scheme = marks
+        .iter()
+        .find_map(|mark| Some(before.windows(mark.len()).position(|w| w == *mark)? + mark.len()));
     let (scheme, _user) = before.split_at(scheme.unwrap_or(0));
     [scheme, host.get(1..).unwrap_or_default()].concat()
 }
 
 /// Lines with their numbers, counted from one.
 fn lines(text: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
-    (1..).zip(text.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)))
+    (1..).zip(
+        text.split(|b| *b == b'\n')
+            .map(|line| line.strip_suffix(b"\r").unwrap_or(line)),
+    )
 }
 
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(|b| *b == b' ' || *b == b'\t').filter(|word| !word.is_empty())
+    line.split(|b| *b == b' ' || *b == b'\t')
+        .filter(|word| !word.is_empty())
 }
 
-/// fstab(5): device, type, options, the two trailing numbers as far as present, and completeness. A line with more than
-/// two trailing fields, as after a blank among the options, is incomplete.
+/// fstab(5): device, type, options, the two trailing numbers as far as present, and completeness. A
+/// line with more than two trailing fields, as after a blank among the options, is incomplete.
 pub fn fstab(text: &[u8]) -> Vec<ConfigDirective> {
     let row = |(line, text): (u32, &[u8])| {
         let mut fields = words(text);
         let device = fields.next().filter(|device| !device.starts_with(b"#"))?;
-        let is_point = |point: &&[u8]| point.starts_with(b"/") || matches!(*point, b"none" | b"swap");
+        let is_point =
+            |point: &&[u8]| point.starts_with(b"/") || matches!(*point, b"none" | b"swap");
         let point = fields.next().filter(is_point)?;
         let fstype = fields.next()?;
         let written = fields.next().unwrap_or(b"defaults");
         let (from, kept) = (source(device), options(written, is_local(fstype, device)));
         let rest: Vec<&[u8]> = fields.collect();
         let numbers = rest.len() <= 2 && rest.iter().all(|word| is_number(word));
-        let spilled =
-            rest.iter().take(2).find(|word| !is_number(word)).is_some_and(|word| !word.starts_with(b"#"));
-        let all = if spilled { b"excess" } else { whole(numbers && from == device && kept == written) };
-        let numbers = if numbers { rest.join(&b' ') } else { Vec::new() };
+        let spilled = rest
+            .iter()
+            .take(2)
+            .find(|word| !is_number(word))
+            .is_some_and(|word| !word.starts_with(b"#"));
+        let all = if spilled {
+            b"excess"
+        } else {
+            whole(numbers && from == device && kept == written)
+        };
+        let numbers = if numbers {
+            rest.join(&b' ')
+        } else {
+            Vec::new()
+        };
         let value = [&from, fstype, &kept, &numbers, all].join(&b'\t');
         Some(ConfigDirective::new(line, point, value))
     };
@@ -66,8 +86,8 @@ pub fn whole(all: bool) -> &'static [u8] {
     if all { b"whole" } else { b"part" }
 }
 
-/// systemd.mount(5): the keys `what`, `where`, `type` and `options` of its section `[Mount]`, then `kept` with whether
-/// their values are complete.
+/// systemd.mount(5): the keys `what`, `where`, `type` and `options` of its section `[Mount]`, then
+/// `kept` with whether their values are complete.
 pub fn unit(text: &[u8]) -> Vec<ConfigDirective> {
     let mut lines_of_mount = Vec::new();
     let mut in_mount = false;
@@ -92,12 +112,21 @@ pub fn unit(text: &[u8]) -> Vec<ConfigDirective> {
             lines_of_mount.push((line, whole));
         }
     }
-    let assignments: Vec<_> =
-        lines_of_mount.iter().filter_map(|(line, text)| Some((*line, assignment(text)?))).collect();
+    let assignments: Vec<_> = lines_of_mount
+        .iter()
+        .filter_map(|(line, text)| Some((*line, assignment(text)?)))
+        .collect();
     let last = |key: &[u8]| {
-        assignments.iter().rev().find(|(_, (found, _))| *found == key).map(|(_, (_, value))| *value)
+        assignments
+            .iter()
+            .rev()
+            .find(|(_, (found, _))| *found == key)
+            .map(|(_, (_, value))| *value)
     };
-    let local = is_local(last(b"Type").unwrap_or(b"auto"), last(b"What").unwrap_or_default());
+    let local = is_local(
+        last(b"Type").unwrap_or(b"auto"),
+        last(b"What").unwrap_or_default(),
+    );
     let mut settings: Vec<ConfigDirective> = Vec::new();
     let mut all = true;
     for (line, (key, value)) in &assignments {
@@ -131,20 +160,24 @@ fn unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<Conf
     Some(ConfigDirective::new(line, key.to_ascii_lowercase(), value))
 }
 
-/// /proc/PID/mountinfo or /proc/PID/mounts. Unless a type is known to need no log-in, its log-in and options are
-/// removed, and the log-in in any other address.
+/// /proc/PID/mountinfo or /proc/PID/mounts. Unless a type is known to need no log-in, its log-in
+/// and options are removed, and the log-in in any other address.
 pub fn table(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|b| *b == b'\n') {
         let (body, end) = line.split_at(line.len() - usize::from(line.ends_with(b"\n")));
         let words: Vec<&[u8]> = body.split(|b| *b == b' ').collect();
-        // In mountinfo type, source and options stand behind a dash; in mounts they are the third, first and fourth word.
+        // In mountinfo type, source and options stand behind a dash; in mounts they are the third,
+        // first and fourth word.
         let dash = words.iter().position(|word| *word == b"-");
         let (fstype, from, rest) = dash.map_or((2, 0, 3), |dash| (dash + 1, dash + 2, dash + 3));
-        let remote = words.get(fstype).is_some_and(|fstype| !logs_in_nowhere(fstype));
+        let remote = words
+            .get(fstype)
+            .is_some_and(|fstype| !logs_in_nowhere(fstype));
         // A tmpfs may be named like an account, too; a dataset may be followed by a snapshot.
         let is_dataset = words.get(fstype).is_some_and(|fstype| *fstype == b"zfs");
-        let is_local = |source: &[u8]| is_dataset || source.starts_with(b"/") && !source.starts_with(b"//");
+        let is_local =
+            |source: &[u8]| is_dataset || source.starts_with(b"/") && !source.starts_with(b"//");
         let cleaned = words.iter().enumerate().map(|(i, word)| match i {
             i if i == from && (remote || !is_local(word)) => source(word),
             i if i == rest && remote => options(word, false),
@@ -156,14 +189,17 @@ pub fn table(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Whether no option and no source of a file system can be secret: local disks, and file systems that the kernel
-/// creates by itself or from what is mounted already.
+/// Whether no option and no source of a file system can be secret: local disks, and file systems
+/// that the kernel creates by itself or from what is mounted already.
 fn logs_in_nowhere(fstype: &[u8]) -> bool {
     const KERNELS: &str = "aufs autofs binfmt_misc bpf cgroup cgroup2 configfs cramfs debugfs devpts devtmpfs ecryptfs \
         efivarfs erofs fuse.fuse-overlayfs fuse.lxcfs fuse.mergerfs fuseblk fusectl gfs2 hfs hfsplus hugetlbfs jffs2 minix \
         mqueue nfsd nsfs ocfs2 overlay proc pstore ramfs resctrl rootfs rpc_pipefs securityfs selinuxfs squashfs sysfs tmpfs \
         tracefs ubifs zfs";
-    LOCAL_TYPES.contains(&fstype) || KERNELS.split_ascii_whitespace().any(|known| known.as_bytes() == fstype)
+    LOCAL_TYPES.contains(&fstype)
+        || KERNELS
+            .split_ascii_whitespace()
+            .any(|known| known.as_bytes() == fstype)
 }
 
 #[cfg(test)]
@@ -172,7 +208,10 @@ mod tests {
 
     fn read(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        settings.into_iter().map(|s| (s.line, shown(s.key), shown(s.value))).collect()
+        settings
+            .into_iter()
+            .map(|s| (s.line, shown(s.key), shown(s.value)))
+            .collect()
     }
 
     fn row(line: u32, key: &str, value: &str) -> (u32, String, String) {
@@ -183,7 +222,8 @@ mod tests {
     fn fstab_keeps_what_is_mounted_and_how() {
         let text = "# /etc/fstab\n\
             UUID=1-2 / ext4 noatime,nobarrier,x-systemd.device-timeout=10,data=writeback 0 1\n\
-            //me:pw@nas/share\t/mnt\\040nas\tcifs\tusername=me,password=pw,user=me,vers=3.0,credentials=/x 0 0\n\
+            // me:pw@nas/share\t/mnt\\040nas\tcifs\tusername=me,password=pw,user=me,vers=3.0,credentials=/x
+            // 0 0\n\
             sshfs#me:p@ss@host:/dir /ssh fuse defaults,IdentityFile=/k\n\
             /dev/mapper/a@b /b xfs\n\
             broken\n\
@@ -238,14 +278,22 @@ mod tests {
             ("ntfs-3g", "/dev/sda1", false),
             ("", "/dev/sda1", false),
         ] {
-            assert_eq!(is_local(fstype.as_bytes(), source.as_bytes()), local, "{fstype} {source}");
+            assert_eq!(
+                is_local(fstype.as_bytes(), source.as_bytes()),
+                local,
+                "{fstype} {source}"
+            );
             let line = format!("{source} /x {fstype} ro,odd=1");
             let unit = format!("[Mount]\nOptions=ro,odd=1\nType={fstype}\nWhat={source}\n");
             if !fstype.is_empty() {
                 for kept in [fstab(line.as_bytes()), self::unit(unit.as_bytes())] {
                     let kept = read(kept);
                     let options = kept[0].2.split('\t').find(|field| field.starts_with("ro"));
-                    assert_eq!(options, Some(if local { "ro,odd" } else { "ro" }), "{kept:?}");
+                    assert_eq!(
+                        options,
+                        Some(if local { "ro,odd" } else { "ro" }),
+                        "{kept:?}"
+                    );
                     assert!(kept.iter().any(|row| row.2.ends_with("part")), "{kept:?}");
                 }
             }
@@ -254,22 +302,31 @@ mod tests {
 
     #[test]
     fn mount_tables_lose_accounts_only() {
-        let local = "26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/mapper/a@b rw,weird=1,data=ordered\n";
+        let local =
+            "26 1 8:1 / / rw,relatime shared:1 - ext4 /dev/mapper/a@b rw,weird=1,data=ordered\n";
         assert_eq!(table(local.as_bytes()), local.as_bytes());
         let remote = "40 26 0:50 / /m rw - fuse.curlftpfs curlftpfs#ftp://me:pw@host/ rw,user_id=0,allow_other\n\
             41 26 0:51 / /n rw - cifs //nas/x rw,vers=3.1.1,username=me,soft\n";
         let expected = "40 26 0:50 / /m rw - fuse.curlftpfs curlftpfs#ftp://host/ rw\n\
             41 26 0:51 / /n rw - cifs //nas/x rw,vers=3.1.1,soft\n";
-        assert_eq!(String::from_utf8(table(remote.as_bytes())).unwrap(), expected);
-        assert_eq!(table(b"ftp://me:pw@host/ /m fuse.x rw,pw=1 0 0"), b"ftp://host/ /m fuse.x rw 0 0");
-        let others =
-            "42 26 0:52 / /o rw - zfs tank/pg@now rw\n43 26 0:53 / /p rw - tmpfs x://me:pw@host/ rw,a=b\n";
+        assert_eq!(
+            String::from_utf8(table(remote.as_bytes())).unwrap(),
+            expected
+        );
+        assert_eq!(
+            table(b"ftp://me:pw@host/ /m fuse.x rw,pw=1 0 0"),
+            b"ftp://host/ /m fuse.x rw 0 0"
+        );
+        let others = "42 26 0:52 / /o rw - zfs tank/pg@now rw\n43 26 0:53 / /p rw - tmpfs x://me:pw@host/ rw,a=b\n";
         let expected = others.replace("me:pw@", "");
-        assert_eq!(String::from_utf8(table(others.as_bytes())).unwrap(), expected, "whoever mounts it");
+        assert_eq!(
+            String::from_utf8(table(others.as_bytes())).unwrap(),
+            expected,
+            "whoever mounts it"
+        );
         let unknown = "44 26 0:54 / /q rw - newfs me:pw@host:/x rw,noatime,pw=1\n\
             45 26 0:55 / /r rw - fuse.rclone :s3,secret_access_key=pw:bucket rw,user_id=0\n";
-        let expected =
-            "44 26 0:54 / /q rw - newfs host:/x rw,noatime\n45 26 0:55 / /r rw - fuse.rclone none rw\n";
+        let expected = "44 26 0:54 / /q rw - newfs host:/x rw,noatime\n45 26 0:55 / /r rw - fuse.rclone none rw\n";
         assert_eq!(
             String::from_utf8(table(unknown.as_bytes())).unwrap(),
             expected,

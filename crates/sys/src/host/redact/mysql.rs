@@ -1,9 +1,10 @@
-//! Option files of MySQL and MariaDB, and MySQL's persisted settings: storage settings and includes.
+//! Option files of MySQL and MariaDB, and MySQL's persisted settings: storage settings and
+//! includes.
 //!
-//! The syntax is that of both servers' mysys/my_default.c: groups, `#` and `;`, quotes and escapes, `!include`.
-//! Settings leave as `group.name`, in lower case with underscores. A switch without a value leaves with the value `1`,
-//! as the servers read it. An abbreviated name leaves without its value. The same files hold the clients' passwords, in
-//! groups of which nothing leaves.
+//! The syntax is that of both servers' mysys/my_default.c: groups, `#` and `;`, quotes and escapes,
+//! `!include`. Settings leave as `group.name`, in lower case with underscores. A switch without a
+//! value leaves with the value `1`, as the servers read it. An abbreviated name leaves without its
+//! value. The same files hold the clients' passwords, in groups of which nothing leaves.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +22,8 @@ const PREFIXES: [&str; 4] = ["loose_", "skip_", "disable_", "enable_"];
 /// Groups that servers read begin with one of these.
 const GROUPS: [&str; 5] = ["mysqld", "mariadb", "server", "client-server", "galera"];
 
-/// The shortest abbreviation of a known name that is passed on; a shorter one is ambiguous, and no server starts with
-/// it.
+/// The shortest abbreviation of a known name that is passed on; a shorter one is ambiguous, and no
+/// server starts with it.
 const SHORTEST: usize = 5;
 
 /// The part of a name that may leave, normalised, with its prefixes.
@@ -32,19 +33,27 @@ pub enum Name {
     Abbreviated(String),
 }
 
-/// Whether a known name without a value means the value `1`. For any other name the bare form means nothing.
+/// Whether a known name without a value means the value `1`. For any other name the bare form means
+/// nothing.
 pub fn is_switch(name: &str) -> bool {
-    let rest = PREFIXES.iter().find_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?)));
+    let rest = PREFIXES
+        .iter()
+        .find_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?)));
     match rest {
         Some(("loose_", rest)) => is_switch(rest),
         Some(_) => true,
-        None => settings().get(name).is_some_and(|leave| matches!(leave, Leave::Switch)),
+        None => settings()
+            .get(name)
+            .is_some_and(|leave| matches!(leave, Leave::Switch)),
     }
 }
 
 /// The normalised name of an option; `None` when nothing of it may leave.
 pub fn name(text: &[u8]) -> Option<Name> {
-    let name = str::from_utf8(text).ok()?.to_ascii_lowercase().replace('-', "_");
+    let name = str::from_utf8(text)
+        .ok()?
+        .to_ascii_lowercase()
+        .replace('-', "_");
     let mut bare = name.as_str();
     while let Some(rest) = PREFIXES.iter().find_map(|prefix| bare.strip_prefix(prefix)) {
         bare = rest;
@@ -52,8 +61,9 @@ pub fn name(text: &[u8]) -> Option<Name> {
     if settings().contains_key(bare) {
         return Some(Name::Known(name));
     }
-    let begins =
-        bare.len() >= SHORTEST && bare != "innodb" && settings().keys().any(|known| known.starts_with(bare));
+    let begins = bare.len() >= SHORTEST
+        && bare != "innodb"
+        && settings().keys().any(|known| known.starts_with(bare));
     begins.then_some(Name::Abbreviated(name))
 }
 
@@ -67,7 +77,11 @@ pub fn option_file(text: &[u8]) -> Vec<ConfigDirective> {
             None | Some(b'#' | b';') => {}
             Some(b'!') => found.extend(include(line, text)),
             Some(b'[') => group = header(text),
-            Some(_) => found.extend(group.as_deref().and_then(|group| setting(line, group, text))),
+            Some(_) => found.extend(
+                group
+                    .as_deref()
+                    .and_then(|group| setting(line, group, text)),
+            ),
         }
     }
     found
@@ -77,8 +91,14 @@ pub fn option_file(text: &[u8]) -> Vec<ConfigDirective> {
 fn header(text: &[u8]) -> Option<String> {
     let text = text.get(1..)?;
     let end = text.iter().position(|b| *b == b']')?;
-    let name = str::from_utf8(text.get(..end)?).ok()?.trim().to_ascii_lowercase();
-    GROUPS.iter().any(|group| name.starts_with(group)).then_some(name)
+    let name = str::from_utf8(text.get(..end)?)
+        .ok()?
+        .trim()
+        .to_ascii_lowercase();
+    GROUPS
+        .iter()
+        .any(|group| name.starts_with(group))
+        .then_some(name)
 }
 
 /// `!include FILE` and `!includedir DIRECTORY`: whether a key is an include rather than a setting.
@@ -91,7 +111,11 @@ fn include(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     let word = words.into_iter().find(|word| text.starts_with(word))?;
     let (word, rest) = text.split_at(word.len());
     rest.first().filter(|b| b.is_ascii_whitespace())?;
-    Some(ConfigDirective::new(line, word.get(1..)?, rest.trim_ascii()))
+    Some(ConfigDirective::new(
+        line,
+        word.get(1..)?,
+        rest.trim_ascii(),
+    ))
 }
 
 fn setting(line: u32, group: &str, text: &[u8]) -> Option<ConfigDirective> {
@@ -103,7 +127,13 @@ fn setting(line: u32, group: &str, text: &[u8]) -> Option<ConfigDirective> {
     };
     let (name, value) = match name(left.trim_ascii())? {
         Name::Known(name) => {
-            let bare = || if is_switch(&name) { b"1".to_vec() } else { Vec::new() };
+            let bare = || {
+                if is_switch(&name) {
+                    b"1".to_vec()
+                } else {
+                    Vec::new()
+                }
+            };
             let value = value.unwrap_or_else(bare);
             (name, value)
         }
@@ -158,8 +188,8 @@ fn value(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The known settings of mysqld-auto.cnf, which is JSON: `"name": {"Value": "…", …}` at any depth (MySQL manual,
-/// *Persisted System Variables*). They leave as `persisted.name`.
+/// The known settings of mysqld-auto.cnf, which is JSON: `"name": {"Value": "…", …}` at any depth
+/// (MySQL manual, *Persisted System Variables*). They leave as `persisted.name`.
 pub fn persisted(text: &[u8]) -> Vec<ConfigDirective> {
     let mut found = Vec::new();
     match serde_json::from_slice::<serde_json::Value>(text) {
@@ -174,7 +204,9 @@ pub fn persisted(text: &[u8]) -> Vec<ConfigDirective> {
 }
 
 fn look(value: &serde_json::Value, found: &mut Vec<ConfigDirective>) {
-    let serde_json::Value::Object(members) = value else { return };
+    let serde_json::Value::Object(members) = value else {
+        return;
+    };
     for (name, member) in members {
         match member.get("Value").and_then(serde_json::Value::as_str) {
             Some(value) if settings().contains_key(name) => {
@@ -196,11 +228,16 @@ mod tests {
 
     fn shown(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        settings.into_iter().map(|s| (s.line, shown(s.key), shown(s.value))).collect()
+        settings
+            .into_iter()
+            .map(|s| (s.line, shown(s.key), shown(s.value)))
+            .collect()
     }
 
     fn rows(rows: &[(u32, &str, &str)]) -> Vec<(u32, String, String)> {
-        rows.iter().map(|(line, key, value)| (*line, (*key).to_owned(), (*value).to_owned())).collect()
+        rows.iter()
+            .map(|(line, key, value)| (*line, (*key).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
     #[test]
@@ -250,10 +287,17 @@ mod tests {
             "admin_password": {"Value": "x"}, "mysql_server_static_options": {"innodb_doublewrite": {"Value": "OFF"}}}}"#;
         assert_eq!(
             shown(persisted(old)),
-            rows(&[(1, "persisted.innodb_doublewrite", "OFF"), (1, "persisted.sync_binlog", "0")])
+            rows(&[
+                (1, "persisted.innodb_doublewrite", "OFF"),
+                (1, "persisted.sync_binlog", "0")
+            ])
         );
-        let new = br#"{"Version": 2, "mysql_dynamic_variables": {"sync_binlog": {"Value": "100"}}}"#;
-        assert_eq!(shown(persisted(new)), rows(&[(1, "persisted.sync_binlog", "100")]));
+        let new =
+            br#"{"Version": 2, "mysql_dynamic_variables": {"sync_binlog": {"Value": "100"}}}"#;
+        assert_eq!(
+            shown(persisted(new)),
+            rows(&[(1, "persisted.sync_binlog", "100")])
+        );
         assert_eq!(shown(persisted(b"{")), rows(&[(1, "malformed", "")]));
         assert_eq!(shown(persisted(b"")), []);
     }

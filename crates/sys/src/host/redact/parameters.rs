@@ -1,8 +1,9 @@
-//! The kernel's command line: the root, the devices that the boot waits for, and the names of other parameters that
-//! mount or unlock something.
+//! The kernel's command line: the root, the devices that the boot waits for, and the names of other
+//! parameters that mount or unlock something.
 //!
-//! Everything else is dropped, as are the values of parameters that leave by name. The names are in one row, which is
-//! present even when it is empty. Its absence marks a capture from before names were recorded.
+//! Everything else is dropped, as are the values of parameters that leave by name. The names are in
+//! one row, which is present even when it is empty. Its absence marks a capture from before names
+//! were recorded.
 
 use super::mounts::{source, whole};
 use super::options::options;
@@ -10,8 +11,8 @@ use crate::host::ConfigDirective;
 
 /// Parameters that mount, unlock or swap to something, or prevent that: kernel-command-line(7),
 /// systemd-fstab-generator(8), systemd-cryptsetup-generator(8), systemd-gpt-auto-generator(8),
-/// systemd-veritysetup-generator(8), systemd-volatile-root.service(8), dracut.cmdline(7), and those of initramfs-tools,
-/// cryptsetup-initramfs, mkinitcpio, overlayroot and zfs-initramfs. Sorted.
+/// systemd-veritysetup-generator(8), systemd-volatile-root.service(8), dracut.cmdline(7), and those
+/// of initramfs-tools, cryptsetup-initramfs, mkinitcpio, overlayroot and zfs-initramfs. Sorted.
 const TOLD_BY_NAME: [&str; 59] = [
     "boot",
     "bootfs",
@@ -74,15 +75,17 @@ const TOLD_BY_NAME: [&str; 59] = [
     "zfs",
 ];
 
-/// Parameters by which an initramfs activates devices and waits for them, by name or id (dracut.cmdline(7)).
+/// Parameters by which an initramfs activates devices and waits for them, by name or id
+/// (dracut.cmdline(7)).
 const WAITED_FOR: [&[u8]; 4] = [b"rd.luks.uuid", b"rd.lvm.lv", b"rd.lvm.vg", b"rd.md.uuid"];
 
 /// The longest device name, in bytes; a longer word is no name.
 const LONGEST_NAME: usize = 200;
 
 /// The kernel's parameters root, rootfstype, rootflags and elevator (the kernel's
-/// Documentation/admin-guide/kernel-parameters.txt), resume and those of [`WAITED_FOR`]; `names` with those of [`TOLD_BY_NAME`], and
-/// `kept` with whether all the flags are whole, where there are any.
+/// Documentation/admin-guide/kernel-parameters.txt), resume and those of [`WAITED_FOR`]; `names`
+/// with those of [`TOLD_BY_NAME`], and `kept` with whether all the flags are whole, where there are
+/// any.
 pub fn kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
     let mut quoted = false;
     let parameters = text.split(|b| {
@@ -118,11 +121,20 @@ pub fn kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
     settings
 }
 
-/// The name of a parameter that leaves by name; systemd and the kernel do not distinguish `-` and `_`.
+/// The name of a parameter that leaves by name; systemd and the kernel do not distinguish `-` and
+/// `_`.
 fn name(key: &[u8]) -> Option<&'static str> {
-    let key: Vec<u8> = key.iter().map(|b| if *b == b'_' { b'-' } else { *b }).collect();
-    let waited_for = WAITED_FOR.into_iter().filter_map(|name| str::from_utf8(name).ok());
-    TOLD_BY_NAME.into_iter().chain(waited_for).find(|name| name.as_bytes() == key)
+    let key: Vec<u8> = key
+        .iter()
+        .map(|b| if *b == b'_' { b'-' } else { *b })
+        .collect();
+    let waited_for = WAITED_FOR
+        .into_iter()
+        .filter_map(|name| str::from_utf8(name).ok());
+    TOLD_BY_NAME
+        .into_iter()
+        .chain(waited_for)
+        .find(|name| name.as_bytes() == key)
 }
 
 fn is_name(value: &[u8]) -> bool {
@@ -136,21 +148,33 @@ mod tests {
 
     fn read(text: &str) -> Vec<String> {
         let shown = |setting: ConfigDirective| {
-            let [key, value] = [setting.key, setting.value].map(|bytes| String::from_utf8(bytes).unwrap());
+            let [key, value] =
+                [setting.key, setting.value].map(|bytes| String::from_utf8(bytes).unwrap());
             format!("{key} {value}")
         };
-        kernel_command_line(text.as_bytes()).into_iter().map(shown).collect()
+        kernel_command_line(text.as_bytes())
+            .into_iter()
+            .map(shown)
+            .collect()
     }
 
     #[test]
     fn its_root_is_kept() {
         let text = "BOOT_IMAGE=/vmlinuz root=UUID=1-2 ro rootflags=\"data=journal,subvol=@\" password=x elevator=noop\n";
-        let expected =
-            ["root UUID=1-2", "rootflags data=journal,subvol=@", "elevator noop", "names ", "kept whole"];
+        let expected = [
+            "root UUID=1-2",
+            "rootflags data=journal,subvol=@",
+            "elevator noop",
+            "names ",
+            "kept whole",
+        ];
         assert_eq!(read(text), expected);
         assert_eq!(read(""), ["names "]);
         let lost = "rootflags=password=x rootflags=noatime\n";
-        assert_eq!(read(lost), ["rootflags ", "rootflags noatime", "names ", "kept part"]);
+        assert_eq!(
+            read(lost),
+            ["rootflags ", "rootflags noatime", "names ", "kept part"]
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! postgresql.conf: storage settings and includes.
 //!
-//! The syntax is that of PostgreSQL's guc-file.l: an optional `=`, comments, quotes with `''` and backslash escapes,
-//! names in any case. A line that PostgreSQL would refuse yields nothing. The collector decides which of several lines
-//! wins.
+//! The syntax is that of PostgreSQL's guc-file.l: an optional `=`, comments, quotes with `''` and
+//! backslash escapes, names in any case. A line that PostgreSQL would refuse yields nothing. The
+//! collector decides which of several lines wins.
 
 use super::standbys;
 use crate::host::ConfigDirective;
@@ -18,7 +18,8 @@ pub fn value(name: &str, value: &[u8]) -> Vec<u8> {
     match servers::leaving(Area::Pg).get(name) {
         // The names of standbys are names of hosts.
         Some(Leave::Shape) => standbys::shape(value),
-        // A pseudo-setting (`server_version`) is unchanged; an unlisted setting is neither kept nor queried.
+        // A pseudo-setting (`server_version`) is unchanged; an unlisted setting is neither kept nor
+        // queried.
         Some(Leave::Value | Leave::Switch) | None => value.to_vec(),
     }
 }
@@ -28,7 +29,9 @@ const INCLUDES: [&str; 3] = ["include", "include_dir", "include_if_exists"];
 /// The known settings of a configuration file, in its order.
 pub fn settings(text: &[u8]) -> Vec<ConfigDirective> {
     let lines = (1..).zip(text.split(|b| *b == b'\n'));
-    lines.filter_map(|(number, line)| setting(number, line)).collect()
+    lines
+        .filter_map(|(number, line)| setting(number, line))
+        .collect()
 }
 
 /// Whether a key is an include rather than a setting.
@@ -36,15 +39,19 @@ pub fn is_include(key: &[u8]) -> bool {
     INCLUDES.iter().any(|include| include.as_bytes() == key)
 }
 
-/// The line about checksums in pg_controldata's output, and nothing if the control file's own checksum is wrong. The
-/// rest identifies the cluster (the system identifier) and its last activity.
+/// The line about checksums in pg_controldata's output, and nothing if the control file's own
+/// checksum is wrong. The rest identifies the cluster (the system identifier) and its last
+/// activity.
 pub fn control_data(text: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(text);
     if text.contains("checksum does not match") {
         return Vec::new();
     }
-    let line = text.lines().find(|line| line.starts_with("Data page checksum version:"));
-    line.map(|line| format!("{line}\n").into_bytes()).unwrap_or_default()
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("Data page checksum version:"));
+    line.map(|line| format!("{line}\n").into_bytes())
+        .unwrap_or_default()
 }
 
 fn setting(line: u32, text: &[u8]) -> Option<ConfigDirective> {
@@ -57,8 +64,11 @@ fn setting(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     }
     let rest = rest.trim_ascii_start();
     let rest = rest.strip_prefix(b"=").unwrap_or(rest).trim_ascii_start();
-    let (value, rest) =
-        if let Some(quoted) = rest.strip_prefix(b"'") { unquote(quoted)? } else { bare(rest)? };
+    let (value, rest) = if let Some(quoted) = rest.strip_prefix(b"'") {
+        unquote(quoted)?
+    } else {
+        bare(rest)?
+    };
     let rest = rest.trim_ascii_start();
     let value = self::value(&key, &value);
     (rest.is_empty() || rest.starts_with(b"#")).then(|| ConfigDirective::new(line, key, value))
@@ -90,7 +100,9 @@ fn unquote(mut text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
                 let mut code = u32::from(digit - b'0');
                 text = rest;
                 for _ in 0..2 {
-                    let [digit @ b'0'..=b'7', rest @ ..] = text else { break };
+                    let [digit @ b'0'..=b'7', rest @ ..] = text else {
+                        break;
+                    };
                     code = code * 8 + u32::from(digit - b'0');
                     text = rest;
                 }
@@ -122,16 +134,23 @@ mod tests {
 
     fn read(text: &str) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        settings(text.as_bytes()).into_iter().map(|s| (s.line, shown(s.key), shown(s.value))).collect()
+        settings(text.as_bytes())
+            .into_iter()
+            .map(|s| (s.line, shown(s.key), shown(s.value)))
+            .collect()
     }
 
     #[test]
     fn of_a_control_file_one_line_leaves() {
         let printed = "pg_control version number:            1300\nDatabase system identifier:           7310420111666841234\n\
             Data page checksum version:           1\nMock authentication nonce:            5f0e\n";
-        assert_eq!(control_data(printed.as_bytes()), b"Data page checksum version:           1\n");
-        let damaged =
-            format!("WARNING: Calculated CRC checksum does not match value stored in file.\n{printed}");
+        assert_eq!(
+            control_data(printed.as_bytes()),
+            b"Data page checksum version:           1\n"
+        );
+        let damaged = format!(
+            "WARNING: Calculated CRC checksum does not match value stored in file.\n{printed}"
+        );
         assert_eq!(control_data(damaged.as_bytes()), b"");
         assert_eq!(control_data(b"\xff"), b"");
     }
@@ -159,7 +178,10 @@ mod tests {
             (9, "include_dir", "conf.d"),
             (10, "include_if_exists", "a b"),
         ];
-        assert_eq!(read(text), expected.map(|(l, k, v)| (l, k.to_owned(), v.to_owned())));
+        assert_eq!(
+            read(text),
+            expected.map(|(l, k, v)| (l, k.to_owned(), v.to_owned()))
+        );
     }
 
     #[test]

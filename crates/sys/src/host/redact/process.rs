@@ -1,31 +1,42 @@
 //! Command lines and environments of database servers.
 //!
-//! Options are normalised, so that no other module parses arguments: see [`crate::host::Question::CommandLine`].
+//! Options are normalised, so that no other module parses arguments: see
+//! [`crate::host::Question::CommandLine`].
 
 use super::mysql::{self, Name};
 use super::postgres;
 use crate::servers::{self, Area};
 use crate::text;
 
-/// Options of MySQL's and MariaDB's servers that may leave a command line besides their settings: which files they read.
-const MYSQL_FILES: [&str; 4] =
-    ["defaults_extra_file", "defaults_file", "defaults_group_suffix", "no_defaults"];
+/// Options of MySQL's and MariaDB's servers that may leave a command line besides their settings:
+/// which files they read.
+const MYSQL_FILES: [&str; 4] = [
+    "defaults_extra_file",
+    "defaults_file",
+    "defaults_group_suffix",
+    "no_defaults",
+];
 
-/// Options of the postgres program that have an argument (getopt(3) string in its main/main.c and postmaster.c).
+/// Options of the postgres program that have an argument (getopt(3) string in its main/main.c and
+/// postmaster.c).
 const WITH_ARGUMENT: &[u8] = b"BbCcDdfhklNoprStvW";
 
-/// The known options of a command line in the format of /proc/PID/cmdline, one per line. A server that goes by another
-/// name may be any, and what any may say leaves.
+/// The known options of a command line in the format of /proc/PID/cmdline, one per line. A server
+/// that goes by another name may be any, and what any may say leaves.
 pub fn command_line(text: &[u8]) -> Vec<u8> {
     let mut words = text.split(|b| *b == 0);
     let program = words.next().unwrap_or_default();
     let name = program.rsplit(|b| *b == b'/').next().unwrap_or_default();
     let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).collect();
-    let lines = servers::areas_of(name).into_iter().flat_map(|area| match area {
-        Area::Pg => postgres(&words),
-        Area::Mysql => mysql(&words),
-    });
-    lines.flat_map(|line| [line.into_bytes(), b"\n".to_vec()].concat()).collect()
+    let lines = servers::areas_of(name)
+        .into_iter()
+        .flat_map(|area| match area {
+            Area::Pg => postgres(&words),
+            Area::Mysql => mysql(&words),
+        });
+    lines
+        .flat_map(|line| [line.into_bytes(), b"\n".to_vec()].concat())
+        .collect()
 }
 
 fn postgres(words: &[&[u8]]) -> Vec<String> {
@@ -36,14 +47,20 @@ fn postgres(words: &[&[u8]]) -> Vec<String> {
             lines.extend(setting(assignment).map(|setting| format!("-c {setting}")));
             continue;
         }
-        let Some(mut letters) = word.strip_prefix(b"-") else { continue };
+        let Some(mut letters) = word.strip_prefix(b"-") else {
+            continue;
+        };
         while let Some((letter, rest)) = letters.split_first() {
             letters = rest;
             if *letter == b'F' {
                 lines.push("-c fsync=off".to_owned());
             }
             if WITH_ARGUMENT.contains(letter) {
-                let argument = if rest.is_empty() { words.next().copied().unwrap_or_default() } else { rest };
+                let argument = if rest.is_empty() {
+                    words.next().copied().unwrap_or_default()
+                } else {
+                    rest
+                };
                 match letter {
                     // A word that looks like an option is no directory and no port.
                     b'D' | b'k' | b'p' if !argument.starts_with(b"-") => {
@@ -71,15 +88,21 @@ fn setting(assignment: &[u8]) -> Option<String> {
 fn split(assignment: &[u8]) -> (Option<String>, Option<&[u8]>) {
     let mut parts = assignment.splitn(2, |b| *b == b'=');
     let name = parts.next().and_then(|name| str::from_utf8(name).ok());
-    (name.map(|name| name.to_ascii_lowercase().replace('-', "_")), parts.next())
+    (
+        name.map(|name| name.to_ascii_lowercase().replace('-', "_")),
+        parts.next(),
+    )
 }
 
-/// my_getopt takes a value from the next word for options that need one; an option that has none of both has no `=` here.
+/// my_getopt takes a value from the next word for options that need one; an option that has none of
+/// both has no `=` here.
 fn mysql(words: &[&[u8]]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {
-        let Some(option) = word.strip_prefix(b"--") else { continue };
+        let Some(option) = word.strip_prefix(b"--") else {
+            continue;
+        };
         let (written, value) = split(option);
         let Some(written) = written else { continue };
         let name = match mysql::name(written.as_bytes()) {
@@ -92,8 +115,13 @@ fn mysql(words: &[&[u8]]) -> Vec<String> {
             None => continue,
         };
         let switch = name == "no_defaults" || mysql::is_switch(&name);
-        let next =
-            || if switch { Some(&b"1"[..]) } else { words.next_if(|next| !next.starts_with(b"-")).copied() };
+        let next = || {
+            if switch {
+                Some(&b"1"[..])
+            } else {
+                words.next_if(|next| !next.starts_with(b"-")).copied()
+            }
+        };
         match value.or_else(next) {
             Some(value) => lines.push(format!("--{name}={}", text::safe(value))),
             None => lines.push(format!("--{name}")),
@@ -114,11 +142,16 @@ pub fn environment(text: &[u8]) -> Vec<u8> {
             }
             b"LD_PRELOAD" => {
                 // ld.so(8): separated by spaces or colons.
-                let libraries =
-                    value.split(|b| matches!(b, b' ' | b':')).filter(|library| !library.is_empty());
-                let names = libraries
-                    .map(|library| text::safe(library.rsplit(|b| *b == b'/').next().unwrap_or_default()));
-                Some(format!("LD_PRELOAD={}\n", names.collect::<Vec<_>>().join(":")))
+                let libraries = value
+                    .split(|b| matches!(b, b' ' | b':'))
+                    .filter(|library| !library.is_empty());
+                let names = libraries.map(|library| {
+                    text::safe(library.rsplit(|b| *b == b'/').next().unwrap_or_default())
+                });
+                Some(format!(
+                    "LD_PRELOAD={}\n",
+                    names.collect::<Vec<_>>().join(":")
+                ))
             }
             _ => None,
         }
@@ -136,9 +169,15 @@ mod tests {
 
     #[test]
     fn a_server_that_goes_by_another_name_may_be_any() {
-        assert_eq!(read("/opt/shop -D /pg --datadir=/my --password=x"), "-D /pg\n--datadir=/my\n");
+        assert_eq!(
+            read("/opt/shop -D /pg --datadir=/my --password=x"),
+            "-D /pg\n--datadir=/my\n"
+        );
         assert_eq!(read("postgres -D /pg --datadir=/my"), "-D /pg\n");
-        assert_eq!(read("/usr/sbin/mariadbd -D /pg --datadir=/my"), "--datadir=/my\n");
+        assert_eq!(
+            read("/usr/sbin/mariadbd -D /pg --datadir=/my"),
+            "--datadir=/my\n"
+        );
     }
 
     #[test]
@@ -161,6 +200,9 @@ mod tests {
     fn preloaded_libraries_are_base_names() {
         let text =
             b"HOME=/root\0LD_PRELOAD=/usr/lib/libeatmydata.so:/opt/x.so y.so\0PGDATA=/a\nb\0PGPASSWORD=x\0";
-        assert_eq!(environment(text), b"LD_PRELOAD=libeatmydata.so:x.so:y.so\nPGDATA=/a\\x0ab\n");
+        assert_eq!(
+            environment(text),
+            b"LD_PRELOAD=libeatmydata.so:x.so:y.so\nPGDATA=/a\\x0ab\n"
+        );
     }
 }

@@ -1,9 +1,10 @@
-//! `synchronous_standby_names` without the names: the method, how many standbys a commit waits for, and out of how
-//! many.
+//! `synchronous_standby_names` without the names: the method, how many standbys a commit waits for,
+//! and out of how many.
 //!
-//! The grammar is that of PostgreSQL's syncrep_gram.y and syncrep_scanner.l: `FIRST n (list)`, `ANY n (list)`,
-//! `n (list)` or a list. Standbys are named after hosts and people, so each name leaves as `_`. A reduced value stays
-//! unchanged, and a value that the server would refuse leaves as `?`.
+//! The grammar is that of PostgreSQL's syncrep_gram.y and syncrep_scanner.l: `FIRST n (list)`,
+//! `ANY n (list)`, `n (list)` or a list. Standbys are named after hosts and people, so each name
+//! leaves as `_`. A reduced value stays unchanged, and a value that the server would refuse leaves
+//! as `?`.
 
 /// The shape of a value: empty, `FIRST 1 (_, _)` or `ANY 2 (_, _, _)`.
 pub fn shape(value: &[u8]) -> Vec<u8> {
@@ -44,9 +45,12 @@ fn read(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
             list @ ..,
             StandbyToken::Close,
         ]
-        | [StandbyToken::Number(count), StandbyToken::Open, list @ .., StandbyToken::Close] => {
-            Some(("FIRST", *count, names(list)?))
-        }
+        | [
+            StandbyToken::Number(count),
+            StandbyToken::Open,
+            list @ ..,
+            StandbyToken::Close,
+        ] => Some(("FIRST", *count, names(list)?)),
         list => Some(("FIRST", 1, names(list)?)),
     }
     .filter(|(_, count, _)| *count > 0)
@@ -54,7 +58,8 @@ fn read(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
 
 /// The number of names in a list; a number may be a name too.
 fn names(list: &[StandbyToken]) -> Option<usize> {
-    let is_name = |word: &StandbyToken| matches!(word, StandbyToken::Name | StandbyToken::Number(_));
+    let is_name =
+        |word: &StandbyToken| matches!(word, StandbyToken::Name | StandbyToken::Number(_));
     let mut all = list.split(|word| *word == StandbyToken::Comma);
     let each_is_one = all.all(|part| part.len() == 1 && part.iter().all(is_name));
     each_is_one.then(|| list.iter().filter(|word| is_name(word)).count())
@@ -70,10 +75,16 @@ fn words(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
             b'*' => (StandbyToken::Name, rest),
             b'"' => (StandbyToken::Name, unquoted(rest)?),
             b'0'..=b'9' => {
-                let end = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
+                let end = rest
+                    .iter()
+                    .position(|b| !b.is_ascii_digit())
+                    .unwrap_or(rest.len());
                 let (digits, behind) = rest.split_at(end);
                 let number = [&[*first], digits].concat();
-                (StandbyToken::Number(str::from_utf8(&number).ok()?.parse().ok()?), behind)
+                (
+                    StandbyToken::Number(str::from_utf8(&number).ok()?.parse().ok()?),
+                    behind,
+                )
             }
             byte if begins_name(*byte) => {
                 let fits = |b: &u8| begins_name(*b) || b.is_ascii_digit() || *b == b'$';

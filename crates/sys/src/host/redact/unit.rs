@@ -1,9 +1,10 @@
 //! Service units of systemd: a PostgreSQL server's data directory, and its user.
 //!
-//! Only `PGDATA` of `Environment=`, `-D` of `ExecStart=` and `User=` leave, and only where they contain no variable:
-//! units hold passwords in the first two. Quoting is that of systemd.syntax(7). A value may hold specifiers such as
-//! `%i`, which only the name of the instance resolves; that is left to `collect`. A directory with a blank in its name
-//! does not leave: it could be a quote that swallowed the next assignment.
+//! Only `PGDATA` of `Environment=`, `-D` of `ExecStart=` and `User=` leave, and only where they
+//! contain no variable: units hold passwords in the first two. Quoting is that of
+//! systemd.syntax(7). A value may hold specifiers such as `%i`, which only the name of the instance
+//! resolves; that is left to `collect`. A directory with a blank in its name does not leave: it
+//! could be a quote that swallowed the next assignment.
 
 use crate::host::ConfigDirective;
 
@@ -16,7 +17,9 @@ pub fn service(text: &[u8]) -> Vec<ConfigDirective> {
             in_service = text == b"[Service]";
             continue;
         }
-        let Some(equals) = text.iter().position(|b| *b == b'=').filter(|_| in_service) else { continue };
+        let Some(equals) = text.iter().position(|b| *b == b'=').filter(|_| in_service) else {
+            continue;
+        };
         let (key, value) = text.split_at(equals);
         let value = value.get(1..).unwrap_or_default().trim_ascii();
         let mut put = |key: &str, value: &[u8]| {
@@ -46,13 +49,21 @@ pub fn service(text: &[u8]) -> Vec<ConfigDirective> {
     found
 }
 
-/// `-D DIR`, `-DDIR` or `--pgdata=DIR` of a command line. What looks like an option is no directory.
+/// `-D DIR`, `-DDIR` or `--pgdata=DIR` of a command line. What looks like an option is no
+/// directory.
 fn data(words: &[Vec<u8>]) -> Option<&[u8]> {
     let mut words = words.iter().skip(1);
     while let Some(word) = words.next() {
-        let joined = word.strip_prefix(b"--pgdata=").or_else(|| word.strip_prefix(b"-D"));
+        let joined = word
+            .strip_prefix(b"--pgdata=")
+            .or_else(|| word.strip_prefix(b"-D"));
         match joined {
-            Some(b"") => return words.next().filter(|path| path.starts_with(b"/")).map(Vec::as_slice),
+            Some(b"") => {
+                return words
+                    .next()
+                    .filter(|path| path.starts_with(b"/"))
+                    .map(Vec::as_slice);
+            }
             Some(path) if path.starts_with(b"/") => return Some(path),
             _ => {}
         }
@@ -60,7 +71,8 @@ fn data(words: &[Vec<u8>]) -> Option<&[u8]> {
     None
 }
 
-/// Lines with their numbers, comments left out; a backslash at the end joins the next one with a blank between.
+/// Lines with their numbers, comments left out; a backslash at the end joins the next one with a
+/// blank between.
 fn whole_lines(text: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let mut lines = Vec::new();
     let mut pending: Option<(u32, Vec<u8>)> = None;
@@ -118,7 +130,10 @@ mod tests {
 
     fn read(text: &str) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        service(text.as_bytes()).into_iter().map(|s| (s.line, shown(s.key), shown(s.value))).collect()
+        service(text.as_bytes())
+            .into_iter()
+            .map(|s| (s.line, shown(s.key), shown(s.value)))
+            .collect()
     }
 
     #[test]

@@ -1,19 +1,22 @@
-//! The output of zpool and zfs, reduced to pools, their devices, states and counts of errors, and a few properties
-//! (zpool-status(8), zfs-get(8)).
+//! The output of zpool and zfs, reduced to pools, their devices, states and counts of errors, and a
+//! few properties (zpool-status(8), zfs-get(8)).
 //!
-//! Names of damaged files and the history of a pool are dropped. Only indentation shows the tree of a pool, so it is
-//! kept.
+//! Names of damaged files and the history of a pool are dropped. Only indentation shows the tree of
+//! a pool, so it is kept.
 
 /// The properties that are requested.
 const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
 
-/// `zpool status -P`: the lines `pool:` and `state:`, of the tree under `config:` indentation, name, state and counts of
-/// errors, and whether data is damaged.
+/// `zpool status -P`: the lines `pool:` and `state:`, of the tree under `config:` indentation,
+/// name, state and counts of errors, and whether data is damaged.
 pub fn pools(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut in_tree = false;
     for line in text.split(|b| *b == b'\n') {
-        let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&[u8]> = line
+            .split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty())
+            .collect();
         match words.as_slice() {
             [label @ (b"pool:" | b"state:"), name] => {
                 in_tree = false;
@@ -42,13 +45,17 @@ pub fn pools(text: &[u8]) -> Vec<u8> {
 
 /// A count of errors, as `zpool status` shortens it: `0`, `12`, `1.21K`; or its heading.
 fn is_count(word: &[u8]) -> bool {
-    let digits =
-        word.strip_suffix(b"K").or(word.strip_suffix(b"M")).or(word.strip_suffix(b"G")).unwrap_or(word);
+    let digits = word
+        .strip_suffix(b"K")
+        .or(word.strip_suffix(b"M"))
+        .or(word.strip_suffix(b"G"))
+        .unwrap_or(word);
     let is_number = !digits.is_empty() && digits.iter().all(|b| b.is_ascii_digit() || *b == b'.');
     is_number || [&b"READ"[..], b"WRITE", b"CKSUM"].contains(&word)
 }
 
-/// The sentence about damaged data in a word (`print_error_log` and `print_status_config` in cmd/zpool of OpenZFS).
+/// The sentence about damaged data in a word (`print_error_log` and `print_status_config` in
+/// cmd/zpool of OpenZFS).
 fn damage(words: &[&[u8]]) -> &'static [u8] {
     match words {
         [b"none"] | [b"No", b"known", b"data", b"errors"] => b"none",
@@ -64,7 +71,10 @@ pub fn properties(text: &[u8]) -> Vec<u8> {
         let fields: Vec<&[u8]> = line.split(|b| *b == b'\t').collect();
         matches!(fields.as_slice(), [_, property, _] if PROPERTIES.iter().any(|p| p.as_bytes() == *property))
     };
-    text.split(|b| *b == b'\n').filter(known).flat_map(|line| [line, b"\n"].concat()).collect()
+    text.split(|b| *b == b'\n')
+        .filter(known)
+        .flat_map(|line| [line, b"\n"].concat())
+        .collect()
 }
 
 #[cfg(test)]
@@ -84,9 +94,11 @@ mod tests {
         let expect = "pool: tank\nstate: DEGRADED\n\tNAME STATE READ WRITE CKSUM\n\ttank DEGRADED 0 0 0\n\
             \t  mirror-0 DEGRADED 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    12345678901 UNAVAIL 0 1.21K 0\nerrors: permanent\n";
         assert_eq!(String::from_utf8(pools(status.as_bytes())).unwrap(), expect);
-        let get =
-            "tank\tsync\tstandard\ntank\tkeylocation\tfile:///root/key\ntank/pg\trecordsize\t131072\nx\n";
-        assert_eq!(properties(get.as_bytes()), b"tank\tsync\tstandard\ntank/pg\trecordsize\t131072\n");
+        let get = "tank\tsync\tstandard\ntank\tkeylocation\tfile:///root/key\ntank/pg\trecordsize\t131072\nx\n";
+        assert_eq!(
+            properties(get.as_bytes()),
+            b"tank\tsync\tstandard\ntank/pg\trecordsize\t131072\n"
+        );
     }
 
     #[test]
@@ -95,7 +107,10 @@ mod tests {
             ("No known data errors", "none"),
             ("1 data errors, use '-v' for a list", "permanent"),
             ("1.2K data errors, use '-v' for a list", "permanent"),
-            ("Permanent errors have been detected in the following files:", "permanent"),
+            (
+                "Permanent errors have been detected in the following files:",
+                "permanent",
+            ),
             ("List of errors unavailable: permission denied", "?"),
             ("", "?"),
         ] {

@@ -16,7 +16,10 @@ const USUAL: WriteOptions = WriteOptions {
     missing: CreationPolicy::Refused,
 };
 
-const SERIES: WriteOptions = WriteOptions { series: true, ..USUAL };
+const SERIES: WriteOptions = WriteOptions {
+    series: true,
+    ..USUAL
+};
 
 struct Place(tempfile::TempDir);
 
@@ -33,8 +36,9 @@ impl Place {
 
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
-        let mut names: Vec<String> =
-            entries.map(|one| one.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = entries
+            .map(|one| one.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -44,7 +48,12 @@ impl Place {
     }
 }
 
-fn write(walker: Walker, path: &Path, options: WriteOptions, document: &str) -> Result<(), Refused> {
+fn write(
+    walker: Walker,
+    path: &Path,
+    options: WriteOptions,
+    document: &str,
+) -> Result<(), Refused> {
     let location = OutputLocation::find(walker, path, options)?;
     location.write(document.as_bytes())?.name_it().map(|_| ())
 }
@@ -63,17 +72,26 @@ fn write_next(place: &Place, date: &str, document: &str) -> Result<String, Refus
 #[ignore = "needs root: files of somebody else"]
 fn what_somebody_else_began_is_not_continued() {
     let place = Place::new();
-    let continued = WriteOptions { existing: Existing::Continued, ..USUAL };
+    let continued = WriteOptions {
+        existing: Existing::Continued,
+        ..USUAL
+    };
     place.write("record", continued, "first").unwrap();
     place.write("record", continued, "second").unwrap();
     chown(place.at("record"), Some(4242), None).unwrap();
     let refused = place.write("record", continued, "third").unwrap_err();
-    assert!(matches!(&refused, Refused::For(why) if why.contains("belongs to uid 4242")), "{refused:?}");
+    assert!(
+        matches!(&refused, Refused::For(why) if why.contains("belongs to uid 4242")),
+        "{refused:?}"
+    );
     assert_eq!(fs::read(place.at("record")).unwrap(), b"second");
     // Nor in a directory of his, where he can exchange it at any time.
     chown(place.0.path(), Some(4242), None).unwrap();
     let refused = place.write("other", continued, "third").unwrap_err();
-    assert!(matches!(&refused, Refused::For(why) if why.contains("belongs to uid 4242")), "{refused:?}");
+    assert!(
+        matches!(&refused, Refused::For(why) if why.contains("belongs to uid 4242")),
+        "{refused:?}"
+    );
 }
 
 fn mode(path: &Path) -> u32 {
@@ -93,7 +111,10 @@ fn nothing_of_what_was_there_stays() {
         assert_eq!(mode(&place.at("report")), 0o600, "{old:o}");
         let new = fs::metadata(place.at("report")).unwrap();
         assert_ne!(new.ino(), open.metadata().unwrap().ino());
-        assert_eq!((new.nlink(), new.uid()), (1, nix::unistd::geteuid().as_raw()));
+        assert_eq!(
+            (new.nlink(), new.uid()),
+            (1, nix::unistd::geteuid().as_raw())
+        );
         assert_eq!(fs::read(place.at("other name")).unwrap(), b"theirs");
         assert_eq!(place.names(), ["other name", "report"]);
     }
@@ -104,10 +125,28 @@ fn the_mode_is_the_wanted_one_and_else_the_umask_s() {
     let place = Place::new();
     // The mode that this process' umask leaves, as for any program.
     fs::write(place.at("usual"), "").unwrap();
-    place.write("by umask", WriteOptions { mode: None, ..USUAL }, "").unwrap();
+    place
+        .write(
+            "by umask",
+            WriteOptions {
+                mode: None,
+                ..USUAL
+            },
+            "",
+        )
+        .unwrap();
     assert_eq!(mode(&place.at("by umask")), mode(&place.at("usual")));
     for wanted in [0o600, 0o640, 0o644, 0o755] {
-        place.write("report", WriteOptions { mode: Some(wanted), ..USUAL }, "").unwrap();
+        place
+            .write(
+                "report",
+                WriteOptions {
+                    mode: Some(wanted),
+                    ..USUAL
+                },
+                "",
+            )
+            .unwrap();
         assert_eq!(mode(&place.at("report")), wanted);
     }
 }
@@ -125,7 +164,12 @@ fn only_a_regular_file_is_ever_replaced() {
         assert!(place.write(name, USUAL, "ours").is_err(), "{name}");
     }
     assert_eq!(place.names(), before);
-    assert!(fs::symlink_metadata(place.at("fifo")).unwrap().file_type().is_fifo());
+    assert!(
+        fs::symlink_metadata(place.at("fifo"))
+            .unwrap()
+            .file_type()
+            .is_fifo()
+    );
 }
 
 #[test]
@@ -142,7 +186,10 @@ fn a_link_of_ours_is_followed_and_stays() {
 #[test]
 fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
     let place = Place::new();
-    let new = WriteOptions { existing: Existing::Kept, ..USUAL };
+    let new = WriteOptions {
+        existing: Existing::Kept,
+        ..USUAL
+    };
     let location = OutputLocation::find(Walker::ourselves(), &place.at("report"), new).unwrap();
     let draft = location.write(b"ours").unwrap();
     fs::write(place.at("report"), "theirs").unwrap();
@@ -156,16 +203,23 @@ fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
 /// Two continue one document: the second has not read what the first wrote.
 #[test]
 fn what_somebody_else_continued_meanwhile_is_not_lost() {
-    let continued = WriteOptions { existing: Existing::Continued, ..USUAL };
+    let continued = WriteOptions {
+        existing: Existing::Continued,
+        ..USUAL
+    };
     for first in [None, Some("begun")] {
         let place = Place::new();
         if let Some(text) = first {
             place.write("record", continued, text).unwrap();
         }
-        let location = OutputLocation::find(Walker::ourselves(), &place.at("record"), continued).unwrap();
+        let location =
+            OutputLocation::find(Walker::ourselves(), &place.at("record"), continued).unwrap();
         place.write("record", continued, "theirs").unwrap();
         let refused = location.write(b"ours").unwrap().name_it().unwrap_err();
-        assert!(matches!(&refused, Refused::For(why) if why.contains("try again")), "{refused:?}");
+        assert!(
+            matches!(&refused, Refused::For(why) if why.contains("try again")),
+            "{refused:?}"
+        );
         assert_eq!(fs::read(place.at("record")).unwrap(), b"theirs");
         assert_eq!(place.names(), ["record"]);
     }
@@ -176,7 +230,8 @@ fn what_somebody_else_continued_meanwhile_is_not_lost() {
 fn an_exchange_meanwhile_leads_nowhere() {
     let place = Place::new();
     fs::create_dir(place.at("reports")).unwrap();
-    let location = OutputLocation::find(Walker::ourselves(), &place.at("reports/x"), USUAL).unwrap();
+    let location =
+        OutputLocation::find(Walker::ourselves(), &place.at("reports/x"), USUAL).unwrap();
     fs::rename(place.at("reports"), place.at("before")).unwrap();
     fs::create_dir(place.at("precious")).unwrap();
     fs::write(place.at("precious/x"), "precious").unwrap();
@@ -205,14 +260,21 @@ fn it_is_seen_beforehand_that_nothing_can_be_made_there() {
 #[ignore = "needs root: files of somebody else"]
 fn a_script_is_not_written_where_somebody_else_rules() {
     let place = Place::new();
-    let script = WriteOptions { runs: true, ..USUAL };
+    let script = WriteOptions {
+        runs: true,
+        ..USUAL
+    };
     place.write("setup.sh", script, "").unwrap();
     chown(place.0.path(), Some(4242), None).unwrap();
     assert!(
         matches!(place.write("setup.sh", script, ""), Err(Refused::For(why)) if why.contains("uid 4242"))
     );
     let location = OutputLocation::find(Walker::ourselves(), &place.at("report"), USUAL).unwrap();
-    assert!(location.notice.is_some_and(|notice| notice.contains("belongs to uid 4242")));
+    assert!(
+        location
+            .notice
+            .is_some_and(|notice| notice.contains("belongs to uid 4242"))
+    );
 }
 
 #[test]
@@ -222,7 +284,10 @@ fn in_a_sticky_directory_root_replaces_what_is_of_somebody_else_and_others_hear_
     fs::set_permissions(place.0.path(), Permissions::from_mode(0o1777)).unwrap();
     fs::write(place.at("report"), "theirs").unwrap();
     chown(place.at("report"), Some(4242), None).unwrap();
-    let other = Walker { uid: 4343, gid: 4343 };
+    let other = Walker {
+        uid: 4343,
+        gid: 4343,
+    };
     assert!(
         matches!(write(other, &place.at("report"), USUAL, ""), Err(Refused::For(why)) if why.contains("uid 4242"))
     );
@@ -239,12 +304,23 @@ fn a_series_is_bounded_and_other_files_beside_it_stay() {
     fs::create_dir(place.at("000000-directory.json")).unwrap();
     symlink(place.at("notes.json"), place.at("000000-link.json")).unwrap();
     for number in 1..70 {
-        assert_eq!(write_next(&place, "a", "ours").unwrap(), format!("{number:06}-a.json"));
+        assert_eq!(
+            write_next(&place, "a", "ours").unwrap(),
+            format!("{number:06}-a.json")
+        );
     }
     let kept = |number: u32| place.at(&format!("{number:06}-a.json")).exists();
-    assert_eq!((1..70).filter(|number| kept(*number)).collect::<Vec<u32>>(), (10..70).collect::<Vec<u32>>());
-    for other in ["notes.json", "000001.json", "x-000001-a.json", "000000-directory.json", "000000-link.json"]
-    {
+    assert_eq!(
+        (1..70).filter(|number| kept(*number)).collect::<Vec<u32>>(),
+        (10..70).collect::<Vec<u32>>()
+    );
+    for other in [
+        "notes.json",
+        "000001.json",
+        "x-000001-a.json",
+        "000000-directory.json",
+        "000000-link.json",
+    ] {
         assert!(fs::symlink_metadata(place.at(other)).is_ok(), "{other}");
     }
 }
@@ -270,13 +346,21 @@ fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
                 })
             };
             let writers: Vec<_> = (0..15).map(write).collect();
-            writers.into_iter().flat_map(ThreadInTime::join_in_time).collect()
+            writers
+                .into_iter()
+                .flat_map(ThreadInTime::join_in_time)
+                .collect()
         });
         let names = place.names();
-        let numbers: std::collections::BTreeSet<&str> = names.iter().map(|name| &name[..6]).collect();
+        let numbers: std::collections::BTreeSet<&str> =
+            names.iter().map(|name| &name[..6]).collect();
         assert_eq!((names.len(), numbers.len()), (46, 46), "{names:?}");
         for (writer, name) in written {
-            assert_eq!(fs::read_to_string(place.at(&name)).unwrap(), text(writer), "{name}");
+            assert_eq!(
+                fs::read_to_string(place.at(&name)).unwrap(),
+                text(writer),
+                "{name}"
+            );
         }
     }
 }
@@ -289,7 +373,10 @@ fn a_number_that_is_taken_is_passed_over() {
     assert_eq!(write_next(&place, "a", "").unwrap(), "000002-a.json");
     fs::write(place.at("4294967295-a.json"), "").unwrap();
     let refused = write_next(&place, "a", "").unwrap_err();
-    assert!(matches!(&refused, Refused::For(why) if why.contains("no number follows")), "{refused:?}");
+    assert!(
+        matches!(&refused, Refused::For(why) if why.contains("no number follows")),
+        "{refused:?}"
+    );
     assert_eq!(place.names().len(), 3);
 }
 
@@ -300,5 +387,8 @@ fn a_series_is_not_kept_in_a_directory_of_somebody_else() {
     write_next(&place, "a", "").unwrap();
     chown(place.0.path(), Some(4242), None).unwrap();
     let refused = write_next(&place, "a", "").unwrap_err();
-    assert!(matches!(&refused, Refused::For(why) if why.contains("uid 4242")), "{refused:?}");
+    assert!(
+        matches!(&refused, Refused::For(why) if why.contains("uid 4242")),
+        "{refused:?}"
+    );
 }

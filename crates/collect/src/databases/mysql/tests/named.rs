@@ -1,4 +1,5 @@
-//! An option file that the user names: it describes a server that does not run, and nothing of one that may run.
+//! An option file that the user names: it describes a server that does not run, and nothing of one
+//! that may run.
 
 use std::path::Path;
 
@@ -7,21 +8,39 @@ use crate::unusable;
 
 const FILE: &str = "/srv/conf/own.cnf";
 
-/// A MariaDB that is installed and does not run, with its data in /srv/db; the usual files say something else.
+/// A MariaDB that is installed and does not run, with its data in /srv/db; the usual files say
+/// something else.
 fn stopped(lines: &[(&str, &str)]) -> Fake {
     let fake = Fake::default()
         .answer(Question::Servers, "")
         .answer(Question::UserName(27), "mysql")
-        .answer(Question::RealPath("/usr/sbin/mariadbd".into()), "/usr/sbin/mariadbd")
-        .answer(Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]), MARIADB)
-        .answer(Question::Stat("/srv/db/ibdata1".into()), stat(0o100_660, 33, 5));
+        .answer(
+            Question::RealPath("/usr/sbin/mariadbd".into()),
+            "/usr/sbin/mariadbd",
+        )
+        .answer(
+            Question::Run(Tool::Mariadbd, vec!["--version".to_owned()]),
+            MARIADB,
+        )
+        .answer(
+            Question::Stat("/srv/db/ibdata1".into()),
+            stat(0o100_660, 33, 5),
+        );
     let fake = directory(directory(fake, "/srv/db", 3), "/srv/db/mysql", 4);
     let fake = cnf(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "9")]);
-    cnf(cnf(fake, FILE, lines), "/srv/conf/more.cnf", &[("mysqld.innodb_flush_log_at_trx_commit", "2")])
+    cnf(
+        cnf(fake, FILE, lines),
+        "/srv/conf/more.cnf",
+        &[("mysqld.innodb_flush_log_at_trx_commit", "2")],
+    )
 }
 
 fn request(target: Option<&str>) -> Request {
-    Request { target: target.map(Into::into), mysql_defaults: Some(FILE.into()), ..Request::default() }
+    Request {
+        target: target.map(Into::into),
+        mysql_defaults: Some(FILE.into()),
+        ..Request::default()
+    }
 }
 
 #[test]
@@ -36,7 +55,10 @@ fn a_named_file_is_all_that_is_read_and_says_where_the_data_are() {
         for (name, expected) in [
             ("mysql.data_directory", "/srv/db /srv/conf/own.cnf:1"),
             ("mysql.running", "no /proc"),
-            ("mysql.innodb_flush_log_at_trx_commit", "2 /srv/conf/more.cnf:1"),
+            (
+                "mysql.innodb_flush_log_at_trx_commit",
+                "2 /srv/conf/more.cnf:1",
+            ),
             ("mysql.innodb_flush_method", "fsync /srv/conf/own.cnf:3"),
             ("mysql.sync_binlog", "0 default of MariaDB 10.11"),
         ] {
@@ -46,28 +68,62 @@ fn a_named_file_is_all_that_is_read_and_says_where_the_data_are() {
     }
     let asked = fake.asked();
     let as_whom = |question: &Question| match question {
-        Question::As(uid, inner) if inner.path().is_some_and(|path| path == Path::new(FILE)) => Some(*uid),
+        Question::As(uid, inner) if inner.path().is_some_and(|path| path == Path::new(FILE)) => {
+            Some(*uid)
+        }
         _ => None,
     };
-    assert_eq!(asked.iter().filter_map(as_whom).next_back(), Some(27), "as the owner of the data");
+    assert_eq!(
+        asked.iter().filter_map(as_whom).next_back(),
+        Some(27),
+        "as the owner of the data"
+    );
     let config = Question::Config(FILE.into(), Dialect::Mysql);
     assert!(!asked.contains(&config), "never as who we are");
 }
 
 #[test]
 fn a_file_that_names_no_data_is_about_the_target_and_one_that_names_others_is_not() {
-    let facts = look(&stopped(&[("mysqld.sync_binlog", "1")]), &request(Some("/srv/db")));
-    assert_eq!(told(&facts, "mysql.sync_binlog"), "1 /srv/conf/own.cnf:1", "{}", shown(&facts));
+    let facts = look(
+        &stopped(&[("mysqld.sync_binlog", "1")]),
+        &request(Some("/srv/db")),
+    );
+    assert_eq!(
+        told(&facts, "mysql.sync_binlog"),
+        "1 /srv/conf/own.cnf:1",
+        "{}",
+        shown(&facts)
+    );
     assert_eq!(told(&facts, "mysql.data_directory"), "/srv/db /srv/db");
 
-    let lines = [("mysqld.datadir", "/srv/other"), ("mysqld.sync_binlog", "1")];
-    let other = directory(directory(stopped(&lines), "/srv/other", 13), "/srv/other/mysql", 14);
-    let other = other.answer(Question::Stat("/srv/other/ibdata1".into()), stat(0o100_660, 15, 5));
+    let lines = [
+        ("mysqld.datadir", "/srv/other"),
+        ("mysqld.sync_binlog", "1"),
+    ];
+    let other = directory(
+        directory(stopped(&lines), "/srv/other", 13),
+        "/srv/other/mysql",
+        14,
+    );
+    let other = other.answer(
+        Question::Stat("/srv/other/ibdata1".into()),
+        stat(0o100_660, 15, 5),
+    );
     let facts = look(&other, &request(Some("/srv/db")));
-    assert!(told(&facts, "mysql.sync_binlog").starts_with('?'), "{}", shown(&facts));
-    assert_eq!(facts.value(&Subject::cluster("/srv/other"), &mysql::SYNC_BINLOG), Some(1));
+    assert!(
+        told(&facts, "mysql.sync_binlog").starts_with('?'),
+        "{}",
+        shown(&facts)
+    );
+    assert_eq!(
+        facts.value(&Subject::cluster("/srv/other"), &mysql::SYNC_BINLOG),
+        Some(1)
+    );
     let says = sentences(&facts).join("\n");
-    assert!(says.contains("names /srv/other as the data directory, so it says nothing of /srv/db"), "{says}");
+    assert!(
+        says.contains("names /srv/other as the data directory, so it says nothing of /srv/db"),
+        "{says}"
+    );
     // Nobody's data lie there.
     let facts = look(&stopped(&[("mysqld.datadir", "/srv/none")]), &request(None));
     assert!(
@@ -81,11 +137,23 @@ fn a_file_that_names_no_data_is_about_the_target_and_one_that_names_others_is_no
 fn of_a_server_that_runs_or_may_run_a_named_file_says_nothing() {
     let lines = [("mysqld.datadir", "/srv/db"), ("mysqld.sync_binlog", "1")];
     let runs = cnf(running("/usr/sbin/mariadbd", MARIADB), FILE, &lines);
-    let runs = directory(cnf(runs, "/etc/my.cnf", &[("mysqld.sync_binlog", "9")]), "/srv/db/mysql", 4);
+    let runs = directory(
+        cnf(runs, "/etc/my.cnf", &[("mysqld.sync_binlog", "9")]),
+        "/srv/db/mysql",
+        4,
+    );
     let facts = look(&runs, &request(Some("/srv/db")));
-    assert_eq!(told(&facts, "mysql.sync_binlog"), "9 /etc/my.cnf:1", "{}", shown(&facts));
+    assert_eq!(
+        told(&facts, "mysql.sync_binlog"),
+        "9 /etc/my.cnf:1",
+        "{}",
+        shown(&facts)
+    );
     let says = sentences(&facts).join("\n");
-    assert!(says.contains("not used: a server runs on the data directory"), "{says}");
+    assert!(
+        says.contains("not used: a server runs on the data directory"),
+        "{says}"
+    );
 
     for servers in ["10 1 27 mariadbd\n", "more 27 3\n", "11 1 - mysqld\n"] {
         let may = stopped(&lines)
@@ -95,9 +163,15 @@ fn of_a_server_that_runs_or_may_run_a_named_file_says_nothing() {
             .symlink("/proc/10/cwd", "/srv/db")
             .refuse(Question::Tablespaces(10), MissKind::Denied);
         let facts = look(&may, &request(Some("/srv/db")));
-        assert!(!told(&facts, "mysql.sync_binlog").ends_with("own.cnf:2"), "{servers} {}", shown(&facts));
         assert!(
-            sentences(&facts).iter().any(|says| says.contains("not used: a server may run")),
+            !told(&facts, "mysql.sync_binlog").ends_with("own.cnf:2"),
+            "{servers} {}",
+            shown(&facts)
+        );
+        assert!(
+            sentences(&facts)
+                .iter()
+                .any(|says| says.contains("not used: a server may run")),
             "{servers}"
         );
     }
@@ -107,15 +181,30 @@ fn of_a_server_that_runs_or_may_run_a_named_file_says_nothing() {
 fn a_file_that_cannot_be_read_is_a_mistake_that_says_what_to_do() {
     let config = Question::Config(FILE.into(), Dialect::Mysql);
     for (kind, target, help) in [
-        (MissKind::Absent, None, "name the file that the server is started with"),
-        (MissKind::Denied, None, "name the data directory as the target"),
-        (MissKind::Denied, Some("/srv/db"), "let the owner of the data directory read it"),
+        (
+            MissKind::Absent,
+            None,
+            "name the file that the server is started with",
+        ),
+        (
+            MissKind::Denied,
+            None,
+            "name the data directory as the target",
+        ),
+        (
+            MissKind::Denied,
+            Some("/srv/db"),
+            "let the owner of the data directory read it",
+        ),
         (MissKind::NotCollected, None, "walwise capture"),
         (MissKind::Failed, None, "that can be read"),
     ] {
         let fake = stopped(&[]).refuse(config.clone(), kind);
         let says = unusable(&fake, &request(target)).unwrap();
-        assert!(says.starts_with("cannot use /srv/conf/own.cnf for --mysql-defaults: refused; "), "{says}");
+        assert!(
+            says.starts_with("cannot use /srv/conf/own.cnf for --mysql-defaults: refused; "),
+            "{says}"
+        );
         assert!(says.contains(help), "{says}");
     }
     assert_eq!(unusable(&stopped(&[]), &request(None)), None);

@@ -1,4 +1,5 @@
-//! A configuration that the user names: it describes a server that does not run, and nothing of one that may run.
+//! A configuration that the user names: it describes a server that does not run, and nothing of one
+//! that may run.
 
 use super::*;
 use crate::unusable;
@@ -11,12 +12,20 @@ fn named(fake: Fake, lines: &[(&str, &str)]) -> Fake {
 }
 
 fn request(target: Option<&str>) -> Request {
-    Request { target: target.map(Into::into), postgres_config: Some(FILE.into()), ..Request::default() }
+    Request {
+        target: target.map(Into::into),
+        postgres_config: Some(FILE.into()),
+        ..Request::default()
+    }
 }
 
 #[test]
 fn a_named_configuration_is_read_in_place_of_the_usual_one() {
-    let lines = [("data_directory", DATA), ("fsync", "on"), ("include", "more.conf")];
+    let lines = [
+        ("data_directory", DATA),
+        ("fsync", "on"),
+        ("include", "more.conf"),
+    ];
     for (lines, target, source) in [
         (&lines[..], None, "/srv/pg /srv/conf/own.conf:1"),
         (&lines[..], Some(DATA), "/srv/pg /srv/conf/own.conf:1"),
@@ -30,36 +39,61 @@ fn a_named_configuration_is_read_in_place_of_the_usual_one() {
             ("pg.running", "no /srv/pg/postmaster.pid".to_owned()),
             ("pg.fsync", format!("yes /srv/conf/own.conf:{line}")),
             ("pg.commit_delay", "7 /srv/conf/more.conf:1".to_owned()),
-            ("pg.wal_level", "replica default of PostgreSQL 15".to_owned()),
+            (
+                "pg.wal_level",
+                "replica default of PostgreSQL 15".to_owned(),
+            ),
         ] {
             assert_eq!(told(&facts, name), expected, "{name}: {}", shown(&facts));
         }
         let config = Question::Config(FILE.into(), Dialect::Postgres);
         assert!(!fake.asked().contains(&config), "never as who we are");
-        assert!(fake.asked().contains(&Question::As(26, Box::new(config))), "as the owner of the data");
+        assert!(
+            fake.asked().contains(&Question::As(26, Box::new(config))),
+            "as the owner of the data"
+        );
         assert_eq!(sentences(&facts), [] as [String; 0]);
     }
     let facts = look(&named(stopped(), &lines[1..]), &request(None));
     let says = sentences(&facts).join("\n");
-    assert!(says.contains("not used: it names no data_directory: name the directory"), "{says}");
+    assert!(
+        says.contains("not used: it names no data_directory: name the directory"),
+        "{says}"
+    );
 }
 
 #[test]
 fn of_a_server_that_runs_or_may_run_a_named_configuration_says_nothing() {
     let lines = [("data_directory", DATA), ("fsync", "on")];
     let facts = look(&named(running(), &lines), &request(Some(DATA)));
-    assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1", "{}", shown(&facts));
+    assert_eq!(
+        told(&facts, "pg.fsync"),
+        "no /srv/pg/postgresql.conf:1",
+        "{}",
+        shown(&facts)
+    );
     let says = sentences(&facts).join("\n");
-    assert!(says.contains("not used: a server runs on the data directory"), "{says}");
+    assert!(
+        says.contains("not used: a server runs on the data directory"),
+        "{says}"
+    );
 
     let out_of_sight = named(running(), &lines).answer(Question::Servers, "");
-    let unreadable = named(running(), &lines)
-        .refuse(Question::Read(format!("{DATA}/postmaster.pid").into()), MissKind::Denied);
+    let unreadable = named(running(), &lines).refuse(
+        Question::Read(format!("{DATA}/postmaster.pid").into()),
+        MissKind::Denied,
+    );
     for fake in [out_of_sight, unreadable] {
         let facts = look(&fake, &request(Some(DATA)));
-        assert!(!told(&facts, "pg.fsync").contains("own.conf"), "{}", shown(&facts));
         assert!(
-            sentences(&facts).iter().any(|says| says.contains("not used: a server may run")),
+            !told(&facts, "pg.fsync").contains("own.conf"),
+            "{}",
+            shown(&facts)
+        );
+        assert!(
+            sentences(&facts)
+                .iter()
+                .any(|says| says.contains("not used: a server may run")),
             "{}",
             shown(&facts)
         );
@@ -68,14 +102,29 @@ fn of_a_server_that_runs_or_may_run_a_named_configuration_says_nothing() {
 
 #[test]
 fn a_configuration_that_is_about_other_data_says_nothing_of_the_target() {
-    let other = named(stopped(), &[("data_directory", "/srv/other"), ("fsync", "on")])
-        .answer(Question::RealPath("/srv/other".into()), "/srv/other")
-        .answer(Question::Stat("/srv/other".into()), stat(26))
-        .file("/srv/other/PG_VERSION", "15\n");
+    let other = named(
+        stopped(),
+        &[("data_directory", "/srv/other"), ("fsync", "on")],
+    )
+    .answer(Question::RealPath("/srv/other".into()), "/srv/other")
+    .answer(Question::Stat("/srv/other".into()), stat(26))
+    .file("/srv/other/PG_VERSION", "15\n");
     let facts = look(&other, &request(Some(DATA)));
-    assert_eq!(told(&facts, "pg.fsync"), "no /srv/pg/postgresql.conf:1", "{}", shown(&facts));
-    assert_eq!(facts.value(&Subject::cluster("/srv/other"), &postgres::FSYNC), Some(true));
-    assert!(sentences(&facts)[0].contains("so it says nothing of /srv/pg"), "{:?}", sentences(&facts));
+    assert_eq!(
+        told(&facts, "pg.fsync"),
+        "no /srv/pg/postgresql.conf:1",
+        "{}",
+        shown(&facts)
+    );
+    assert_eq!(
+        facts.value(&Subject::cluster("/srv/other"), &postgres::FSYNC),
+        Some(true)
+    );
+    assert!(
+        sentences(&facts)[0].contains("so it says nothing of /srv/pg"),
+        "{:?}",
+        sentences(&facts)
+    );
 }
 
 #[test]
@@ -84,7 +133,9 @@ fn a_configuration_that_cannot_be_read_is_a_mistake() {
     let fake = named(stopped(), &[]).refuse(config, MissKind::Absent);
     let says = unusable(&fake, &request(Some(DATA))).unwrap();
     assert!(
-        says.starts_with("cannot use /srv/conf/own.conf for --postgres-config: refused; name the file"),
+        says.starts_with(
+            "cannot use /srv/conf/own.conf for --postgres-config: refused; name the file"
+        ),
         "{says}"
     );
     assert_eq!(unusable(&named(stopped(), &[]), &request(None)), None);

@@ -1,5 +1,6 @@
-//! Samples of newer controllers: storcli2 after scality/raidmgmt (testdata) and project-machine/disko (mpi3mr),
-//! SmartRAID under arcconf after glensc/nagios-plugin-check_raid (t/data/arcconf) and project-machine/disko (smartpqi).
+//! Samples of newer controllers: storcli2 after scality/raidmgmt (testdata) and
+//! project-machine/disko (mpi3mr), SmartRAID under arcconf after glensc/nagios-plugin-check_raid
+//! (t/data/arcconf) and project-machine/disko (smartpqi).
 //!
 //! Also two volumes of one older controller, one of them on disks whose caches are on.
 
@@ -196,7 +197,8 @@ maxCache information
 Command completed successfully.
 ";
 
-/// Disks 0 and 1 are volume 0's and write through; 2 and 3 are volume 1's and do not; 4 is nobody's and does not either.
+/// Disks 0 and 1 are volume 0's and write through; 2 and 3 are volume 1's and do not; 4 is nobody's
+/// and does not either.
 pub const ARCCONF_TWO: &str = "\
 Controllers found: 1
 ----------------------------------------------------------------------

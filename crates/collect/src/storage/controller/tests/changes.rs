@@ -27,26 +27,74 @@ const BACKUP_UNIT: &str = "   Overall Backup Unit Status               : Ready
 
 /// Single-word changes to a healthy machine: old text, new text, index of the fact, its word.
 pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
-    let (storcli, megacli, ssacli, arcconf) =
-        (Machine::storcli(), Machine::megacli(), Machine::ssacli(), Machine::arcconf());
+    let (storcli, megacli, ssacli, arcconf) = (
+        Machine::storcli(),
+        Machine::megacli(),
+        Machine::ssacli(),
+        Machine::arcconf(),
+    );
     let flash = Machine::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH);
     let table = Machine::storcli_tables("/c0/bbu show status nolog", STORCLI_BATTERY);
     let mut rows = Vec::new();
-    let mut add = |machine: &Machine, list: &[(&'static str, &'static str, usize, &'static str)]| {
-        rows.extend(list.iter().map(|&(old, new, fact, word)| (machine.clone(), old, new, fact, word)));
+    let mut add = |machine: &Machine,
+                   list: &[(&'static str, &'static str, usize, &'static str)]| {
+        rows.extend(
+            list.iter()
+                .map(|&(old, new, fact, word)| (machine.clone(), old, new, fact, word)),
+        );
     };
     add(
         &storcli,
         &[
-            ("\"State\" : \"Optimal\"", "\"State\" : \"Failed\"", 0, "failed"),
-            ("\"State\" : \"Optimal\"", "\"State\" : \"Degraded(Needs Attention)\"", 0, "degraded"),
-            ("\"State\" : \"Optimal\"", "\"State\" : \"Charging\"", 0, "charging"),
-            ("\"State\" : \"Optimal\"", "\"State\" : \"Learning\"", 0, "learning"),
-            ("\"State\" : \"Optimal\"", "\"State\" : \"Missing\"", 0, "absent"),
-            ("\"State\" : \"Optimal\"", "\"State\" : \"Unknown\"", 0, "unreadable"),
-            ("\"State\" : \"Optimal\"", "\"State\" : \"Splendid\"", 0, "?"),
+            (
+                "\"State\" : \"Optimal\"",
+                "\"State\" : \"Failed\"",
+                0,
+                "failed",
+            ),
+            (
+                "\"State\" : \"Optimal\"",
+                "\"State\" : \"Degraded(Needs Attention)\"",
+                0,
+                "degraded",
+            ),
+            (
+                "\"State\" : \"Optimal\"",
+                "\"State\" : \"Charging\"",
+                0,
+                "charging",
+            ),
+            (
+                "\"State\" : \"Optimal\"",
+                "\"State\" : \"Learning\"",
+                0,
+                "learning",
+            ),
+            (
+                "\"State\" : \"Optimal\"",
+                "\"State\" : \"Missing\"",
+                0,
+                "absent",
+            ),
+            (
+                "\"State\" : \"Optimal\"",
+                "\"State\" : \"Unknown\"",
+                0,
+                "unreadable",
+            ),
+            (
+                "\"State\" : \"Optimal\"",
+                "\"State\" : \"Splendid\"",
+                0,
+                "?",
+            ),
             ("\"BBU Status\" : 0", "\"BBU Status\" : 4096", 0, "healthy"),
-            ("\"BBU Status\" : 0", "\"BBU Status\" : 8192", 0, "unreadable"),
+            (
+                "\"BBU Status\" : 0",
+                "\"BBU Status\" : 8192",
+                0,
+                "unreadable",
+            ),
             ("\"BBU Status\" : 0", "\"BBU Status\" : 8", 0, "charging"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : \"NA\"", 0, "?"),
             ("\"BBU Status\" : 0", "\"BBU Status\" : 1024", 0, "degraded"),
@@ -64,11 +112,26 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("RWBD", "RaWBD", 2, "write back"),
             ("RWBD", "WBD", 1, "?"),
             ("RWBD", "NRWB", 2, "?"),
-            ("\"WriteBack\"", "\"AlwaysWriteBack\"", 1, "always write back"),
+            (
+                "\"WriteBack\"",
+                "\"AlwaysWriteBack\"",
+                1,
+                "always write back",
+            ),
             ("\"WriteBack\"", "\"WriteThrough\"", 1, "?"),
             ("\"WriteBack\"", "\"WriteThrough\"", 2, "write back"),
-            ("\"Cache When BBU Bad\" : \"Off\"", "\"Cache When BBU Bad\" : \"On\"", 3, "stays"),
-            ("\"Disk Cache Policy\" : \"Disabled\"", "\"Disk Cache Policy\" : \"Enabled\"", 4, "on"),
+            (
+                "\"Cache When BBU Bad\" : \"Off\"",
+                "\"Cache When BBU Bad\" : \"On\"",
+                3,
+                "stays",
+            ),
+            (
+                "\"Disk Cache Policy\" : \"Disabled\"",
+                "\"Disk Cache Policy\" : \"Enabled\"",
+                4,
+                "on",
+            ),
             (
                 "\"Disk Cache Policy\" : \"Disabled\"",
                 "\"Disk Cache Policy\" : \"Disk's Default\"",
@@ -76,24 +139,49 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 "disk default",
             ),
             ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"enbl\"", 4, "on"),
-            ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"dflt\"", 4, "disk default"),
+            (
+                "\"PDC\" : \"dsbl\"",
+                "\"PDC\" : \"dflt\"",
+                4,
+                "disk default",
+            ),
             ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"?\"", 4, "?"),
             // An SSD that caches for the volume.
-            ("\"Cache\" : \"RWBD\"", "\"Cache\" : \"RWBD\", \"Cac\" : \"-\"", 4, "off"),
-            ("\"Cache\" : \"RWBD\"", "\"Cache\" : \"RWBD\", \"Cac\" : \"R\"", 4, "disk default"),
+            (
+                "\"Cache\" : \"RWBD\"",
+                "\"Cache\" : \"RWBD\", \"Cac\" : \"-\"",
+                4,
+                "off",
+            ),
+            (
+                "\"Cache\" : \"RWBD\"",
+                "\"Cache\" : \"RWBD\", \"Cac\" : \"R\"",
+                4,
+                "disk default",
+            ),
         ],
     );
     add(
         &flash,
         &[
             ("State       Optimal", "State       Failed", 0, "failed"),
-            ("Replacement required             No", "Replacement required             Yes", 0, "degraded"),
+            (
+                "Replacement required             No",
+                "Replacement required             Yes",
+                0,
+                "degraded",
+            ),
         ],
     );
     add(
         &table,
         &[
-            ("Battery State Optimal", "Battery State Degraded", 0, "degraded"),
+            (
+                "Battery State Optimal",
+                "Battery State Degraded",
+                0,
+                "degraded",
+            ),
             (
                 "Charging Status                            None",
                 "Charging Status                            Charging",
@@ -106,26 +194,66 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 0,
                 "learning",
             ),
-            ("should be replaced No", "should be replaced Yes", 0, "degraded"),
+            (
+                "should be replaced No",
+                "should be replaced Yes",
+                0,
+                "degraded",
+            ),
         ],
     );
     add(
         &megacli,
         &[
-            ("Battery State: Optimal", "Battery State: Operational", 0, "healthy"),
-            ("Battery State: Optimal", "Battery State: Failed", 0, "failed"),
-            ("Battery State: Optimal", "Battery State: Non Operational", 0, "failed"),
+            (
+                "Battery State: Optimal",
+                "Battery State: Operational",
+                0,
+                "healthy",
+            ),
+            (
+                "Battery State: Optimal",
+                "Battery State: Failed",
+                0,
+                "failed",
+            ),
+            (
+                "Battery State: Optimal",
+                "Battery State: Non Operational",
+                0,
+                "failed",
+            ),
             (
                 "Charging Status              : None",
                 "Charging Status              : Discharging",
                 0,
                 "learning",
             ),
-            ("Battery State: Optimal", "Battery State: Degraded(Charging)", 0, "degraded"),
-            ("Battery State: Optimal", "Battery State: Missing", 0, "absent"),
-            ("Battery State: Optimal", "Battery State: Unknown", 0, "unreadable"),
+            (
+                "Battery State: Optimal",
+                "Battery State: Degraded(Charging)",
+                0,
+                "degraded",
+            ),
+            (
+                "Battery State: Optimal",
+                "Battery State: Missing",
+                0,
+                "absent",
+            ),
+            (
+                "Battery State: Optimal",
+                "Battery State: Unknown",
+                0,
+                "unreadable",
+            ),
             ("Battery State: Optimal", "Battery state:", 0, "?"),
-            ("Charging Status              : None", "Charging Status              : Charging", 0, "charging"),
+            (
+                "Charging Status              : None",
+                "Charging Status              : Charging",
+                0,
+                "charging",
+            ),
             (
                 "Learn Cycle Active                      : No",
                 "Learn Cycle Active                      : Yes",
@@ -144,7 +272,12 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 0,
                 "degraded",
             ),
-            ("Battery State: Optimal", "Battery State: Optimal\nisSOHGood: No", 0, "failed"),
+            (
+                "Battery State: Optimal",
+                "Battery State: Optimal\nisSOHGood: No",
+                0,
+                "failed",
+            ),
             (
                 "BBU status for Adapter: 0",
                 "Adapter 0: Get BBU Status Failed.\nFW error description:\n The required hardware component is not present.",
@@ -157,32 +290,97 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 0,
                 "unreadable",
             ),
-            ("Current Cache Policy: WriteBack", "Current Cache Policy: WriteThrough", 2, "write through"),
-            ("Current Cache Policy: WriteBack", "Current Cache Policy: WriteThrough", 1, "write back"),
-            ("Default Cache Policy: WriteBack", "Default Cache Policy: WriteThrough", 1, "?"),
+            (
+                "Current Cache Policy: WriteBack",
+                "Current Cache Policy: WriteThrough",
+                2,
+                "write through",
+            ),
+            (
+                "Current Cache Policy: WriteBack",
+                "Current Cache Policy: WriteThrough",
+                1,
+                "write back",
+            ),
+            (
+                "Default Cache Policy: WriteBack",
+                "Default Cache Policy: WriteThrough",
+                1,
+                "?",
+            ),
             (
                 "Direct, No Write Cache if Bad BBU",
                 "Direct, Write Cache OK if Bad BBU",
                 1,
                 "always write back",
             ),
-            ("Direct, No Write Cache if Bad BBU", "Direct, Write Cache OK if Bad BBU", 3, "stays"),
+            (
+                "Direct, No Write Cache if Bad BBU",
+                "Direct, Write Cache OK if Bad BBU",
+                3,
+                "stays",
+            ),
             ("Direct, No Write Cache if Bad BBU", "Direct", 3, "?"),
-            ("Policy   : Disabled", "Policy   : Disk's Default", 4, "disk default"),
+            (
+                "Policy   : Disabled",
+                "Policy   : Disk's Default",
+                4,
+                "disk default",
+            ),
             ("Policy   : Disabled", "Policy   : Enabled", 4, "on"),
-            ("Virtual Drive: 0 (Target Id: 0)", "Virtual Disk: 0 (target id: 0)", 4, "off"),
-            ("Policy   : Disabled", "Policy   : Disabled\nIs VD Cached: No", 4, "off"),
-            ("Policy   : Disabled", "Policy   : Disabled\nIs VD Cached: Yes", 4, "disk default"),
-            ("Policy   : Disabled", "Policy   : Disabled\nIs VD Cached: Perhaps", 4, "?"),
+            (
+                "Virtual Drive: 0 (Target Id: 0)",
+                "Virtual Disk: 0 (target id: 0)",
+                4,
+                "off",
+            ),
+            (
+                "Policy   : Disabled",
+                "Policy   : Disabled\nIs VD Cached: No",
+                4,
+                "off",
+            ),
+            (
+                "Policy   : Disabled",
+                "Policy   : Disabled\nIs VD Cached: Yes",
+                4,
+                "disk default",
+            ),
+            (
+                "Policy   : Disabled",
+                "Policy   : Disabled\nIs VD Cached: Perhaps",
+                4,
+                "?",
+            ),
         ],
     );
     add(
         &ssacli,
         &[
-            ("Capacitor Status: OK", "Capacitor Status: Recharging", 0, "charging"),
-            ("Capacitor Status: OK", "Capacitor Status: Failed (Replace Batteries/Capacitors)", 0, "failed"),
-            ("Capacitor Status: OK", "Capacitor Status: Unheard of", 0, "?"),
-            ("Capacitor Count: 1\n   Battery/Capacitor Status: OK", "Capacitor Count: 0", 0, "absent"),
+            (
+                "Capacitor Status: OK",
+                "Capacitor Status: Recharging",
+                0,
+                "charging",
+            ),
+            (
+                "Capacitor Status: OK",
+                "Capacitor Status: Failed (Replace Batteries/Capacitors)",
+                0,
+                "failed",
+            ),
+            (
+                "Capacitor Status: OK",
+                "Capacitor Status: Unheard of",
+                0,
+                "?",
+            ),
+            (
+                "Capacitor Count: 1\n   Battery/Capacitor Status: OK",
+                "Capacitor Count: 0",
+                0,
+                "absent",
+            ),
             (
                 "Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK",
                 "Energy Pack Count: 1\n   Energy Pack Status: OK",
@@ -195,19 +393,74 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 0,
                 "charging",
             ),
-            ("Cache Status: OK", "Cache Status: Temporarily Disabled", 2, "write through"),
-            ("Cache Status: OK", "Cache Status: Temporarily Disabled", 1, "write back"),
+            (
+                "Cache Status: OK",
+                "Cache Status: Temporarily Disabled",
+                2,
+                "write through",
+            ),
+            (
+                "Cache Status: OK",
+                "Cache Status: Temporarily Disabled",
+                1,
+                "write back",
+            ),
             ("Cache Status: OK", "Cache Status: Not Configured", 2, "?"),
-            ("Caching:  Enabled", "Caching:  Disabled", 2, "write through"),
-            ("Method: Controller Cache", "Method: HPE SSD Smart Path", 2, "?"),
+            (
+                "Caching:  Enabled",
+                "Caching:  Disabled",
+                2,
+                "write through",
+            ),
+            (
+                "Method: Controller Cache",
+                "Method: HPE SSD Smart Path",
+                2,
+                "?",
+            ),
             ("Method: Controller Cache", "Method: Something New", 2, "?"),
-            ("No-Battery Write Cache: Disabled", "No-Battery Write Cache: Enabled", 1, "always write back"),
-            ("No-Battery Write Cache: Disabled", "No-Battery Write Cache: Enabled", 3, "stays"),
-            ("Drive Write Cache: Disabled", "Drive Write Cache: Enabled", 4, "on"),
-            ("Drive Write Cache: Disabled", "Configured Drive Write Cache Policy: Enable", 4, "on"),
-            ("Drive Write Cache: Disabled", "Configured Drive Write Cache Policy: Disable", 4, "off"),
-            ("10% Read / 90% Write", "100% Read / 0% Write", 1, "write through"),
-            ("10% Read / 90% Write", "100% Read / 0% Write", 2, "write through"),
+            (
+                "No-Battery Write Cache: Disabled",
+                "No-Battery Write Cache: Enabled",
+                1,
+                "always write back",
+            ),
+            (
+                "No-Battery Write Cache: Disabled",
+                "No-Battery Write Cache: Enabled",
+                3,
+                "stays",
+            ),
+            (
+                "Drive Write Cache: Disabled",
+                "Drive Write Cache: Enabled",
+                4,
+                "on",
+            ),
+            (
+                "Drive Write Cache: Disabled",
+                "Configured Drive Write Cache Policy: Enable",
+                4,
+                "on",
+            ),
+            (
+                "Drive Write Cache: Disabled",
+                "Configured Drive Write Cache Policy: Disable",
+                4,
+                "off",
+            ),
+            (
+                "10% Read / 90% Write",
+                "100% Read / 0% Write",
+                1,
+                "write through",
+            ),
+            (
+                "10% Read / 90% Write",
+                "100% Read / 0% Write",
+                2,
+                "write through",
+            ),
             // hpacucli's words for the same, before there were others.
             (
                 "Cache Ratio: 10% Read / 90% Write",
@@ -215,13 +468,38 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 2,
                 "write through",
             ),
-            ("Cache Ratio: 10% Read / 90% Write", "Accelerator Ratio: 25% Read / 75% Write", 2, "write back"),
-            ("Caching:  Enabled", "Array Accelerator: Enabled", 1, "write back"),
-            ("Caching:  Enabled", "Array Accelerator: Disabled", 2, "write through"),
+            (
+                "Cache Ratio: 10% Read / 90% Write",
+                "Accelerator Ratio: 25% Read / 75% Write",
+                2,
+                "write back",
+            ),
+            (
+                "Caching:  Enabled",
+                "Array Accelerator: Enabled",
+                1,
+                "write back",
+            ),
+            (
+                "Caching:  Enabled",
+                "Array Accelerator: Disabled",
+                2,
+                "write through",
+            ),
             ("Caching:  Enabled", "Array Accelerator: Perhaps", 1, "?"),
             // One line where there should be two.
-            ("Disk Name: /dev/sda\n         Mount", "Disk Name: /dev/sda          Mount", 1, "write back"),
-            ("Disk Name: /dev/sda\n         Mount", "Disk Name: /dev/sdb          Mount", 1, "?"),
+            (
+                "Disk Name: /dev/sda\n         Mount",
+                "Disk Name: /dev/sda          Mount",
+                1,
+                "write back",
+            ),
+            (
+                "Disk Name: /dev/sda\n         Mount",
+                "Disk Name: /dev/sdb          Mount",
+                1,
+                "?",
+            ),
             (
                 "Drive Write Cache: Disabled",
                 "Configured Drive Write Cache Policy: Default",
@@ -239,14 +517,39 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 0,
                 "charging",
             ),
-            ("Unit Status               : Ready", "Unit Status               : Failed", 0, "failed"),
-            ("Unit Status               : Ready", "Unit Status               : Not Installed", 0, "absent"),
-            ("Unit Status               : Ready", "Unit Status               : Elsewhere", 0, "?"),
+            (
+                "Unit Status               : Ready",
+                "Unit Status               : Failed",
+                0,
+                "failed",
+            ),
+            (
+                "Unit Status               : Ready",
+                "Unit Status               : Not Installed",
+                0,
+                "absent",
+            ),
+            (
+                "Unit Status               : Ready",
+                "Unit Status               : Elsewhere",
+                0,
+                "?",
+            ),
             (BACKUP_UNIT, "   Status : ZMM Optimal", 0, "healthy"),
             (BACKUP_UNIT, "   Status : Optimal", 0, "healthy"),
             (BACKUP_UNIT, "   Status : Charging", 0, "charging"),
-            (BACKUP_UNIT, "   Status : Optimal\n   Over temperature : No", 0, "healthy"),
-            (BACKUP_UNIT, "   Status : Optimal\n   Over temperature : Yes", 0, "degraded"),
+            (
+                BACKUP_UNIT,
+                "   Status : Optimal\n   Over temperature : No",
+                0,
+                "healthy",
+            ),
+            (
+                BACKUP_UNIT,
+                "   Status : Optimal\n   Over temperature : Yes",
+                0,
+                "degraded",
+            ),
             (BACKUP_UNIT, "   Status : ZMM not installed", 0, "absent"),
             (BACKUP_UNIT, "   Status : Failed", 0, "failed"),
             (
@@ -285,11 +588,31 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 2,
                 "?",
             ),
-            ("Disabled (write-through)\n      Device #1", "Enabled (write-back)\n      Device #1", 4, "on"),
-            ("Disabled (write-through)\n      Device #1", "Unknown\n      Device #1", 4, "?"),
+            (
+                "Disabled (write-through)\n      Device #1",
+                "Enabled (write-back)\n      Device #1",
+                4,
+                "on",
+            ),
+            (
+                "Disabled (write-through)\n      Device #1",
+                "Unknown\n      Device #1",
+                4,
+                "?",
+            ),
             // Whatever else hangs on the controller decides nothing, unless a volume may use it.
-            ("Device is an Enclosure services device", "Device is an Enclosure", 4, "off"),
-            (ENCLOSURE, "         Device is an UBM Controller\n         Backplane ID : 0\n", 4, "off"),
+            (
+                "Device is an Enclosure services device",
+                "Device is an Enclosure",
+                4,
+                "off",
+            ),
+            (
+                ENCLOSURE,
+                "         Device is an UBM Controller\n         Backplane ID : 0\n",
+                4,
+                "off",
+            ),
             (ENCLOSURE, other_disk!("Ready"), 4, "off"),
             (ENCLOSURE, other_disk!("Global Hot-Spare"), 4, "off"),
             (ENCLOSURE, other_disk!("Dedicated Hot-Spare"), 4, "off"),
@@ -298,8 +621,14 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             (ENCLOSURE, other_disk!("Online (JBOD)"), 4, "off"),
             (ENCLOSURE, other_disk!("Online"), 4, "on"),
             (ENCLOSURE, other_disk!("Melancholy"), 4, "on"),
-            ("Device is a Hard drive\n         State", "Device is a Flash card\n         State", 4, "off"),
-            // The setting for all disks stands with the controller, or since 2017 with its cache; it may leave them alone.
+            (
+                "Device is a Hard drive\n         State",
+                "Device is a Flash card\n         State",
+                4,
+                "off",
+            ),
+            // The setting for all disks stands with the controller, or since 2017 with its cache;
+            // it may leave them alone.
             (
                 "Installed memory",
                 "Global Physical Device Write Cache Policy: Enabled\n   Installed memory",
@@ -330,9 +659,20 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 4,
                 "off",
             ),
-            // A member that matches no disk: those that match still count, and so does every disk that it may be.
-            ("Connector:0, Device:0)             Z1P35ABC", "Port 7) Z9Z99XYZ", 4, "off"),
-            ("Segment 0 ", "Segment 7 : Inconsistent (Connector:0, Device:7)\n   Segment 0 ", 4, "off"),
+            // A member that matches no disk: those that match still count, and so does every disk
+            // that it may be.
+            (
+                "Connector:0, Device:0)             Z1P35ABC",
+                "Port 7) Z9Z99XYZ",
+                4,
+                "off",
+            ),
+            (
+                "Segment 0 ",
+                "Segment 7 : Inconsistent (Connector:0, Device:7)\n   Segment 0 ",
+                4,
+                "off",
+            ),
         ],
     );
     add(
@@ -344,11 +684,22 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
                 0,
                 "learning",
             ),
-            // Which disks are the volume's: by serial number, by place where that is hidden, and never by guessing.
-            ("2)             Z1P34AC2", "1)             Z1P34951", 4, "on"),
+            // Which disks are the volume's: by serial number, by place where that is hidden, and
+            // never by guessing.
+            (
+                "2)             Z1P34AC2",
+                "1)             Z1P34951",
+                4,
+                "on",
+            ),
             // One member is left, and one disk that no volume names.
             ("Connector 0, Device 1", "Connector 0, Device 7", 4, "off"),
-            ("Disabled (write-through)\n      Device #2", "Enabled (write-back)\n      Device #2", 4, "on"),
+            (
+                "Disabled (write-through)\n      Device #2",
+                "Enabled (write-back)\n      Device #2",
+                4,
+                "on",
+            ),
             // Disks that no volume uses do not decide; one that may be in use does.
             (": Ready", ": Global Hot-Spare", 4, "off"),
             (": Ready", ": Defunct", 4, "off"),
@@ -356,7 +707,12 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             (": Ready", ": Online (JBOD)", 4, "off"),
             (": Ready", ": Online", 4, "on"),
             (": Ready", ": Raw (Pass Through)", 4, "off"),
-            ("Present (Controller:1,Connector:0,Device:1)             Z1P34951", "Missing", 4, "off"),
+            (
+                "Present (Controller:1,Connector:0,Device:1)             Z1P34951",
+                "Missing",
+                4,
+                "off",
+            ),
         ],
     );
     add(
@@ -364,9 +720,19 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
         &[
             ("Connector 0, Device 4", "Connector 0, Device 4", 4, "on"),
             // A member that matches no disk takes nothing from what the other one says.
-            ("3)             Z1P34JK3", "9)             Z9Z99XYZ", 4, "on"),
+            (
+                "3)             Z1P34JK3",
+                "9)             Z9Z99XYZ",
+                4,
+                "on",
+            ),
             // Its own disks are somewhere else, and those that no volume names are not.
-            ("Enabled (write-back)\n      Device #3", "Disabled (write-through)\n      Device #3", 4, "on"),
+            (
+                "Enabled (write-back)\n      Device #3",
+                "Disabled (write-through)\n      Device #3",
+                4,
+                "on",
+            ),
         ],
     );
     rows.extend(newer());
@@ -400,7 +766,12 @@ fn newer() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
             0,
             "absent",
         ),
-        ("Pack Count               : 1", "Pack Count               : 0", 0, "?"),
+        (
+            "Pack Count               : 1",
+            "Pack Count               : 0",
+            0,
+            "?",
+        ),
         (": No Error", ": Charge Start Error", 0, "degraded"),
         (
             "Cache Status                               : Ok",
@@ -414,7 +785,12 @@ fn newer() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
             1,
             "write back",
         ),
-        ("Cache Status                               : Ok", "Cache Status : Not Configured", 2, "?"),
+        (
+            "Cache Status                               : Ok",
+            "Cache Status : Not Configured",
+            2,
+            "?",
+        ),
         (
             "No-Battery Write Cache                     : Disabled",
             "No-Battery Write Cache : Enabled",
@@ -428,10 +804,20 @@ fn newer() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
             "stays",
         ),
         (": 90 percent", ": 0 percent", 2, "write through"),
-        ("Caching                                    : Enabled", "Caching : Disabled", 2, "write through"),
+        (
+            "Caching                                    : Enabled",
+            "Caching : Disabled",
+            2,
+            "write through",
+        ),
         (": Controller Cache", ": SSD I/O Bypass", 1, "?"),
         (": Controller Cache", ": SSD I/O Bypass", 2, "?"),
-        ("Configured Drives                          : Disabled\n", "Configured Drives : Enabled\n", 4, "on"),
+        (
+            "Configured Drives                          : Disabled\n",
+            "Configured Drives : Enabled\n",
+            4,
+            "on",
+        ),
         (
             "Configured Drives                          : Disabled\n",
             "Configured Drives : Default\n",
@@ -444,27 +830,92 @@ fn newer() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
             4,
             "?",
         ),
-        (": Disabled (write-through)", ": Enabled (write-back)", 4, "on"),
-        ("         Write Cache                          : Disabled (write-through)\n", "", 4, "off"),
-        ("Connector:0, Device:0)", "Connector:CN2, Backplane:0, Slot:1)", 4, "off"),
+        (
+            ": Disabled (write-through)",
+            ": Enabled (write-back)",
+            4,
+            "on",
+        ),
+        (
+            "         Write Cache                          : Disabled (write-through)\n",
+            "",
+            4,
+            "off",
+        ),
+        (
+            "Connector:0, Device:0)",
+            "Connector:CN2, Backplane:0, Slot:1)",
+            4,
+            "off",
+        ),
     ];
     let storcli2 = [
-        ("\"Status\" : \"Optimal\"", "\"Status\" : \"Need Attention\"", 0, "degraded"),
-        ("\"Status\" : \"Optimal\"", "\"Status\" : \"Critical\"", 0, "failed"),
-        ("\"Status\" : \"Optimal\"", "\"Status\" : \"Unavailable\"", 0, "unreadable"),
-        ("\"Status\" : \"Optimal\"", "\"Status\" : \"Learning\"", 0, "learning"),
-        ("\"Status\" : \"Optimal\"", "\"Status\" : \"Splendid\"", 0, "?"),
-        ("\"Energy Pack\" : \"Present\"", "\"Energy Pack\" : \"Absent\"", 0, "?"),
-        ("\"CurrentCache\" : \"NR,WB\"", "\"CurrentCache\" : \"NR,WT\"", 2, "write through"),
-        ("\"CurrentCache\" : \"NR,WB\"", "\"CurrentCache\" : \"NR,WT\"", 1, "write back"),
+        (
+            "\"Status\" : \"Optimal\"",
+            "\"Status\" : \"Need Attention\"",
+            0,
+            "degraded",
+        ),
+        (
+            "\"Status\" : \"Optimal\"",
+            "\"Status\" : \"Critical\"",
+            0,
+            "failed",
+        ),
+        (
+            "\"Status\" : \"Optimal\"",
+            "\"Status\" : \"Unavailable\"",
+            0,
+            "unreadable",
+        ),
+        (
+            "\"Status\" : \"Optimal\"",
+            "\"Status\" : \"Learning\"",
+            0,
+            "learning",
+        ),
+        (
+            "\"Status\" : \"Optimal\"",
+            "\"Status\" : \"Splendid\"",
+            0,
+            "?",
+        ),
+        (
+            "\"Energy Pack\" : \"Present\"",
+            "\"Energy Pack\" : \"Absent\"",
+            0,
+            "?",
+        ),
+        (
+            "\"CurrentCache\" : \"NR,WB\"",
+            "\"CurrentCache\" : \"NR,WT\"",
+            2,
+            "write through",
+        ),
+        (
+            "\"CurrentCache\" : \"NR,WB\"",
+            "\"CurrentCache\" : \"NR,WT\"",
+            1,
+            "write back",
+        ),
         ("NR,WB", "R,AWB", 1, "always write back"),
         ("NR,WB", "R,AWB", 2, "write back"),
         ("NR,WB", "R,AWB", 3, "stays"),
         ("NR,WB", "R,WT", 1, "write through"),
         ("NR,WB", "NRWB", 1, "?"),
         ("NR,WB", "nr,wb", 2, "?"),
-        ("\"DefaultCache\" : \"NR,WB\"", "\"DefaultCache\" : \"NR,WT\"", 1, "?"),
-        ("\"DefaultCache\" : \"NR,WB\"", "\"DefaultCache\" : \"NR,WT\"", 2, "write back"),
+        (
+            "\"DefaultCache\" : \"NR,WB\"",
+            "\"DefaultCache\" : \"NR,WT\"",
+            1,
+            "?",
+        ),
+        (
+            "\"DefaultCache\" : \"NR,WB\"",
+            "\"DefaultCache\" : \"NR,WT\"",
+            2,
+            "write back",
+        ),
         (
             "\"Drive Write Cache Policy\" : \"Disabled\"",
             "\"Drive Write Cache Policy\" : \"Enabled\"",
@@ -478,10 +929,21 @@ fn newer() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
             "disk default",
         ),
         ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"enbl\"", 4, "on"),
-        ("\"PDC\" : \"dsbl\"", "\"PDC\" : \"dflt\"", 4, "disk default"),
+        (
+            "\"PDC\" : \"dsbl\"",
+            "\"PDC\" : \"dflt\"",
+            4,
+            "disk default",
+        ),
     ];
     let of = |machine: Machine, list: &[(&'static str, &'static str, usize, &'static str)]| {
-        list.iter().map(|&(old, new, fact, word)| (machine.clone(), old, new, fact, word)).collect::<Vec<_>>()
+        list.iter()
+            .map(|&(old, new, fact, word)| (machine.clone(), old, new, fact, word))
+            .collect::<Vec<_>>()
     };
-    [of(Machine::smartraid(), &smartraid), of(Machine::storcli2(), &storcli2)].concat()
+    [
+        of(Machine::smartraid(), &smartraid),
+        of(Machine::storcli2(), &storcli2),
+    ]
+    .concat()
 }

@@ -40,15 +40,25 @@ impl Machine {
         let mut machine = Self::storcli();
         let without = STORCLI_ALL.replace("\"Cachevault_Info\"", "\"Other\"");
         machine.answers[0].2 = without;
-        machine.answers.push((Tool::Storcli, part, table.to_owned()));
+        machine
+            .answers
+            .push((Tool::Storcli, part, table.to_owned()));
         machine
     }
 
     pub fn megacli() -> Self {
         Self {
             answers: vec![
-                (Tool::MegaCli, "-LDInfo -Lall -aALL -NoLog", MEGACLI_VOLUMES.to_owned()),
-                (Tool::MegaCli, "-AdpBbuCmd -GetBbuStatus -aALL -NoLog", MEGACLI_BATTERY.to_owned()),
+                (
+                    Tool::MegaCli,
+                    "-LDInfo -Lall -aALL -NoLog",
+                    MEGACLI_VOLUMES.to_owned(),
+                ),
+                (
+                    Tool::MegaCli,
+                    "-AdpBbuCmd -GetBbuStatus -aALL -NoLog",
+                    MEGACLI_BATTERY.to_owned(),
+                ),
             ],
             ..Self::storcli()
         }
@@ -61,8 +71,16 @@ impl Machine {
             address: "0:1:0:0",
             wwid: "naa.600508b1001c7a6baeb3d4dcf5a40001",
             answers: vec![
-                (Tool::Ssacli, "ctrl all show detail", SSACLI_DETAIL.to_owned()),
-                (Tool::Ssacli, "ctrl slot=0 ld all show detail", SSACLI_VOLUMES.to_owned()),
+                (
+                    Tool::Ssacli,
+                    "ctrl all show detail",
+                    SSACLI_DETAIL.to_owned(),
+                ),
+                (
+                    Tool::Ssacli,
+                    "ctrl slot=0 ld all show detail",
+                    SSACLI_VOLUMES.to_owned(),
+                ),
             ],
         }
     }
@@ -84,8 +102,16 @@ impl Machine {
             address: "0:0:1:0",
             wwid: "naa.600062b220ab004069fa000000ce7e62",
             answers: vec![
-                (Tool::Storcli2, "/call show all nolog J", STORCLI2_ALL.to_owned()),
-                (Tool::Storcli2, "/call/vall show all nolog J", STORCLI2_VOLUMES.to_owned()),
+                (
+                    Tool::Storcli2,
+                    "/call show all nolog J",
+                    STORCLI2_ALL.to_owned(),
+                ),
+                (
+                    Tool::Storcli2,
+                    "/call/vall show all nolog J",
+                    STORCLI2_VOLUMES.to_owned(),
+                ),
             ],
         }
     }
@@ -125,7 +151,10 @@ impl Machine {
 
     /// The same with a text replaced wherever it stands; it has to stand somewhere.
     pub fn but(mut self, old: &str, new: &str) -> Self {
-        assert!(self.answers.iter().any(|(.., answer)| answer.contains(old)), "nothing says {old}");
+        assert!(
+            self.answers.iter().any(|(.., answer)| answer.contains(old)),
+            "nothing says {old}"
+        );
         for (.., answer) in &mut self.answers {
             *answer = answer.replace(old, new);
         }
@@ -144,21 +173,46 @@ impl Machine {
         );
         let fake = Fake::default()
             .symlink("/sys/class/block/sda", &place)
-            .file("/sys/class/block/sda/device/wwid", format!("{}\n", self.wwid));
-        self.answers.iter().fold(fake, |fake, (tool, command, answer)| {
-            let arguments = command.split(' ').map(str::to_owned).collect();
-            fake.answer(Question::Run(*tool, arguments), answer)
-        })
+            .file(
+                "/sys/class/block/sda/device/wwid",
+                format!("{}\n", self.wwid),
+            );
+        self.answers
+            .iter()
+            .fold(fake, |fake, (tool, command, answer)| {
+                let arguments = command.split(' ').map(str::to_owned).collect();
+                fake.answer(Question::Run(*tool, arguments), answer)
+            })
     }
 
     /// The facts of earlier collectors.
     pub fn bare_facts(&self, privileged: bool) -> FactSet {
         let mut facts = FactSet::default();
         let disk = Subject::device("sda");
-        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Assumed);
-        facts.know(&disk, &device::KIND, device::DeviceKind::Disk, Source::Assumed);
-        facts.know(&disk, &device::DRIVER, self.driver.to_owned(), Source::Assumed);
-        facts.know(&disk, &device::MODEL, self.model.to_owned(), Source::Assumed);
+        facts.know(
+            &Subject::host(),
+            &machine::PRIVILEGED,
+            privileged,
+            Source::Assumed,
+        );
+        facts.know(
+            &disk,
+            &device::KIND,
+            device::DeviceKind::Disk,
+            Source::Assumed,
+        );
+        facts.know(
+            &disk,
+            &device::DRIVER,
+            self.driver.to_owned(),
+            Source::Assumed,
+        );
+        facts.know(
+            &disk,
+            &device::MODEL,
+            self.model.to_owned(),
+            Source::Assumed,
+        );
         facts.know(&disk, &device::PATH, "/dev/sda".to_owned(), Source::Assumed);
         facts
     }
@@ -174,11 +228,22 @@ impl Machine {
     }
 }
 
-/// The facts about sda: battery, policy, policy in force, on battery failure, disk cache. `?` is unknown.
+/// The facts about sda: battery, policy, policy in force, on battery failure, disk cache. `?` is
+/// unknown.
 pub fn words(facts: &FactSet) -> [String; 5] {
-    let told =
-        |key: &KeyInfo| facts.reading(&Subject::device("sda"), key.id).value().map(ToString::to_string);
+    let told = |key: &KeyInfo| {
+        facts
+            .reading(&Subject::device("sda"), key.id)
+            .value()
+            .map(ToString::to_string)
+    };
     WORDS.map(|key| told(key).unwrap_or("?".to_owned()))
 }
 
-pub const HEALTHY: [&str; 5] = ["healthy", "write back", "write back", "write through", "off"];
+pub const HEALTHY: [&str; 5] = [
+    "healthy",
+    "write back",
+    "write back",
+    "write through",
+    "off",
+];

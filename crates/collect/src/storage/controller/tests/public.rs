@@ -1,5 +1,6 @@
-//! Public samples of every tool, each with the facts that a person reads in it: the battery of every controller; the
-//! configured policy, policy in force, behaviour on battery failure, and disk caches of every volume.
+//! Public samples of every tool, each with the facts that a person reads in it: the battery of
+//! every controller; the configured policy, policy in force, behaviour on battery failure, and disk
+//! caches of every volume.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -103,11 +104,16 @@ fn parsed(files: &[&str]) -> Vec<Adapter> {
     }
 }
 
-/// Adds the slot below a heading that alone contains it, as in the output of the command that walwise runs.
+/// Adds the slot below a heading that alone contains it, as in the output of the command that
+/// walwise runs.
 fn hpacucli(answer: &[u8]) -> Vec<Adapter> {
     let volumes = String::from_utf8_lossy(answer).contains("logicaldrive");
     let detail = [answer, b"\n   Slot: 0\n".as_slice()].concat();
-    if volumes { ssacli::parse(&detail, &[(0, answer.to_vec())]) } else { ssacli::parse(answer, &[]) }
+    if volumes {
+        ssacli::parse(&detail, &[(0, answer.to_vec())])
+    } else {
+        ssacli::parse(answer, &[])
+    }
 }
 
 fn word<T: Choice>(said: &FieldReading<T>) -> &'static str {
@@ -116,11 +122,21 @@ fn word<T: Choice>(said: &FieldReading<T>) -> &'static str {
 
 /// A controller and its volumes in the notation of [`Row`].
 fn notes(adapter: &Adapter) -> Vec<String> {
-    let at =
-        adapter.pci.map(|[domain, bus, device, function]| format!(", at {domain}:{bus}:{device}:{function}"));
-    let head = format!("{}: battery {}{}", adapter.name, word(&adapter.battery), at.unwrap_or_default());
+    let at = adapter
+        .pci
+        .map(|[domain, bus, device, function]| format!(", at {domain}:{bus}:{device}:{function}"));
+    let head = format!(
+        "{}: battery {}{}",
+        adapter.name,
+        word(&adapter.battery),
+        at.unwrap_or_default()
+    );
     let volumes = adapter.volumes.iter().map(|volume| {
-        let node = volume.node.as_ref().map(|node| format!(" {node}")).unwrap_or_default();
+        let node = volume
+            .node
+            .as_ref()
+            .map(|node| format!(" {node}"))
+            .unwrap_or_default();
         format!(
             "{}{node}: set {}, now {}, without battery {}, disks {}",
             volume.name,
@@ -143,9 +159,16 @@ fn public_samples_are_read_as_a_person_reads_them() {
 
 #[test]
 fn every_public_sample_is_in_the_table() {
-    let listed: BTreeSet<String> =
-        SAMPLES.iter().flat_map(|(files, _)| files.iter().map(|&name| name.to_owned())).collect();
-    let here =
-        std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    assert_eq!(here.filter(|name| name != "README.md").collect::<BTreeSet<_>>(), listed);
+    let listed: BTreeSet<String> = SAMPLES
+        .iter()
+        .flat_map(|(files, _)| files.iter().map(|&name| name.to_owned()))
+        .collect();
+    let here = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(
+        here.filter(|name| name != "README.md")
+            .collect::<BTreeSet<_>>(),
+        listed
+    );
 }

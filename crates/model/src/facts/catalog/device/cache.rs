@@ -1,5 +1,5 @@
-//! The caches of disks: a disk's own statement, the view of its driver and its queue, its warnings, and the conclusions
-//! from all of these.
+//! The caches of disks: a disk's own statement, the view of its driver and its queue, its warnings,
+//! and the conclusions from all of these.
 
 use crate::facts::choice;
 
@@ -83,8 +83,8 @@ impl DriveCache {
 }
 
 choice! {
-    /// A bit of an NVMe controller's critical warning. The list of warnings takes other words too: there are bits that
-    /// nobody has given a meaning yet.
+    /// A bit of an NVMe controller's critical warning. The list of warnings takes other words too:
+    /// there are bits that nobody has given a meaning yet.
     pub enum NvmeWarning {
         SpareLow = "spare low",
         Temperature = "temperature",
@@ -96,8 +96,8 @@ choice! {
 }
 
 choice! {
-    /// The capacitor behind a drive's memory, by the drive's own word (OCP Datacenter NVMe SSD Specification, *SMART /
-    /// Health Information Extended*, Capacitor Health).
+    /// The capacitor behind a drive's memory, by the drive's own word (OCP Datacenter NVMe SSD
+    /// Specification, *SMART / Health Information Extended*, Capacitor Health).
     pub enum Capacitor {
         /// At least as much as it had to hold when the drive was made.
         Healthy = "healthy",

@@ -1,10 +1,11 @@
-//! States and modes of the layers between a file system and its disks: md, device-mapper, bcache and DRBD.
+//! States and modes of the layers between a file system and its disks: md, device-mapper, bcache
+//! and DRBD.
 
 use crate::facts::choice;
 
 choice! {
-    /// Level of an md array (the names of its personalities in drivers/md), or the array that only holds the metadata of
-    /// firmware RAID.
+    /// Level of an md array (the names of its personalities in drivers/md), or the array that only
+    /// holds the metadata of firmware RAID.
     pub enum ArrayLevel {
         Linear = "linear", Raid0 = "raid0", Raid1 = "raid1", Raid4 = "raid4", Raid5 = "raid5", Raid6 = "raid6",
         Raid10 = "raid10", Multipath = "multipath", Faulty = "faulty", Container = "container",
@@ -24,11 +25,14 @@ impl ArrayLevel {
 
     /// Whether it spreads what is written over its members by chunks.
     pub fn is_striped(self) -> bool {
-        matches!(self, Self::Raid0 | Self::Raid4 | Self::Raid5 | Self::Raid6 | Self::Raid10)
+        matches!(
+            self,
+            Self::Raid0 | Self::Raid4 | Self::Raid5 | Self::Raid6 | Self::Raid10
+        )
     }
 
-    /// How many of its members it can do without; nothing where it has no copies. A RAID 10 can lose more than one where
-    /// none of them holds the copy of another, which is not told.
+    /// How many of its members it can do without; nothing where it has no copies. A RAID 10 can
+    /// lose more than one where none of them holds the copy of another, which is not told.
     pub fn spares(self, members: u64) -> Option<u64> {
         match self {
             Self::Raid1 => Some(members.saturating_sub(1)),
@@ -38,7 +42,8 @@ impl ArrayLevel {
         }
     }
 
-    /// Whether which members are missing decides how many it can do without: more than [`Self::spares`] may be.
+    /// Whether which members are missing decides how many it can do without: more than
+    /// [`Self::spares`] may be.
     pub fn may_lack_more(self) -> bool {
         matches!(self, Self::Raid10)
     }
@@ -66,7 +71,8 @@ impl ArrayLevel {
 }
 
 choice! {
-    /// State of a mapped device by the status of its targets, best first (Documentation/admin-guide/device-mapper/*.rst).
+    /// State of a mapped device by the status of its targets, best first
+    /// (Documentation/admin-guide/device-mapper/*.rst).
     pub enum MappingState {
         /// Every target works, with all that it has.
         Fine = "fine",
@@ -152,12 +158,16 @@ choice! {
 impl MemberState {
     /// Whether a member with this word works and should be looked at.
     pub fn is_suspect(self) -> bool {
-        matches!(self, Self::Blocked | Self::WriteError | Self::WantReplacement)
+        matches!(
+            self,
+            Self::Blocked | Self::WriteError | Self::WantReplacement
+        )
     }
 }
 
 choice! {
-    /// How an md array stays consistent; `unknown` while it does not run (`consistency_policy_show` in drivers/md/md.c).
+    /// How an md array stays consistent; `unknown` while it does not run (`consistency_policy_show`
+    /// in drivers/md/md.c).
     pub enum ConsistencyPolicy {
         None = "none",
         Resync = "resync",
@@ -169,7 +179,8 @@ choice! {
 }
 
 impl ConsistencyPolicy {
-    /// Whether parity may be left wrong by a power failure: the write hole. Nothing where it cannot be said.
+    /// Whether parity may be left wrong by a power failure: the write hole. Nothing where it cannot
+    /// be said.
     pub fn leaves_hole(self) -> Option<bool> {
         match self {
             Self::None | Self::Resync | Self::Bitmap => Some(true),
@@ -209,6 +220,7 @@ choice! {
 }
 
 choice! {
-    /// What DRBD does between writes that depend on each other, while it writes for its peer (drbd.conf(5), disk-barrier).
+    /// What DRBD does between writes that depend on each other, while it writes for its peer
+    /// (drbd.conf(5), disk-barrier).
     pub enum DrbdOrdering { Barrier = "barrier", Flush = "flush", Drain = "drain", None = "none" }
 }

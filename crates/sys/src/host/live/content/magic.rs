@@ -1,7 +1,9 @@
-//! The offsets of signatures on a block device: file systems, volume managers, RAID metadata, partition tables.
+//! The offsets of signatures on a block device: file systems, volume managers, RAID metadata,
+//! partition tables.
 //!
-//! The offsets are those of util-linux' libblkid, the kernel's headers and the formats' own documents. The names serve
-//! only for display: content that is not in the table still counts as data.
+//! The offsets are those of util-linux' libblkid, the kernel's headers and the formats' own
+//! documents. The names serve only for display: content that is not in the table still counts as
+//! data.
 
 use super::places;
 
@@ -35,8 +37,16 @@ const FROM_START: &[(&str, u64, &[u8])] = &[
     ("f2fs", 0x400, b"\x10\x20\xf5\xf2"),
     ("erofs", 0x400, b"\xe2\xe1\xf5\xe0"),
     ("nilfs2", 0x406, b"\x34\x34"),
-    ("bcache", 0x1018, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81"),
-    ("bcachefs", 0x1018, b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef"),
+    (
+        "bcache",
+        0x1018,
+        b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca\x82\x65\xf5\x7f\x48\xba\x6d\x81",
+    ),
+    (
+        "bcachefs",
+        0x1018,
+        b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef",
+    ),
     ("ocfs2", 0x400, b"OCFSV2"),
     ("ocfs2", 0x800, b"OCFSV2"),
     ("ocfs2", 0x1000, b"OCFSV2"),
@@ -74,8 +84,14 @@ const FROM_END: &[(&str, u64, &[u8])] = &[
 ];
 
 /// The last bytes of the first page of swap space and of a hibernated system.
-const SWAP: [&[u8]; 6] =
-    [b"SWAPSPACE2", b"SWAP-SPACE", b"S1SUSPEND\0", b"S2SUSPEND\0", b"ULSUSPEND\0", b"LINHIB0001"];
+const SWAP: [&[u8]; 6] = [
+    b"SWAPSPACE2",
+    b"SWAP-SPACE",
+    b"S1SUSPEND\0",
+    b"S2SUSPEND\0",
+    b"ULSUSPEND\0",
+    b"LINHIB0001",
+];
 
 /// The name of every signature, each once, sorted.
 #[cfg(any(test, feature = "testing"))]
@@ -107,7 +123,10 @@ pub struct Regions {
 impl Regions {
     /// Nothing read yet of a device of this size in bytes.
     pub fn new(size: u64) -> Self {
-        Self { size, parts: Vec::new() }
+        Self {
+            size,
+            parts: Vec::new(),
+        }
     }
 
     /// These bytes lie at this offset.
@@ -127,19 +146,31 @@ impl Regions {
     }
 
     fn number(&self, offset: u64) -> u32 {
-        self.get(offset, 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes)
+        self.get(offset, 4)
+            .and_then(|bytes| bytes.try_into().ok())
+            .map_or(0, u32::from_le_bytes)
     }
 
     /// The names of what is there, each once, sorted.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<&str> = Vec::new();
-        names.extend(FROM_START.iter().filter(|(_, at, magic)| self.has(*at, magic)).map(|(name, ..)| *name));
+        names.extend(
+            FROM_START
+                .iter()
+                .filter(|(_, at, magic)| self.has(*at, magic))
+                .map(|(name, ..)| *name),
+        );
         let from_end = |(_, distance, magic): &&(&str, u64, &[u8])| {
-            self.size.checked_sub(*distance).is_some_and(|at| self.has(at, magic))
+            self.size
+                .checked_sub(*distance)
+                .is_some_and(|at| self.has(at, magic))
         };
         names.extend(FROM_END.iter().filter(from_end).map(|(name, ..)| *name));
         // Remains of a file system count where its beginning is gone.
-        names.extend(self.ext().or_else(|| self.ext_backup().then_some("ext backup superblock")));
+        names.extend(
+            self.ext()
+                .or_else(|| self.ext_backup().then_some("ext backup superblock")),
+        );
         let is_xfs = names.contains(&"xfs");
         names.extend((!is_xfs && self.xfs_backup()).then_some("xfs allocation group"));
         names.extend(self.lvm().then_some("LVM2"));
@@ -151,7 +182,8 @@ impl Regions {
         names.into_iter().map(str::to_owned).collect()
     }
 
-    /// ext2, ext3 and ext4 differ in their features (the kernel's Documentation/filesystems/ext4/super.rst).
+    /// ext2, ext3 and ext4 differ in their features (the kernel's
+    /// Documentation/filesystems/ext4/super.rst).
     fn ext(&self) -> Option<&'static str> {
         const HAS_JOURNAL: u32 = 0x4;
         const JOURNAL_DEVICE: u32 = 0x8;
@@ -169,14 +201,17 @@ impl Regions {
         })
     }
 
-    /// A copy of the superblock of ext2, ext3 or ext4, from which `e2fsck -b` brings the file system back: the magic, and a
-    /// block size and the number of its group as such a copy has them.
+    /// A copy of the superblock of ext2, ext3 or ext4, from which `e2fsck -b` brings the file
+    /// system back: the magic, and a block size and the number of its group as such a copy has
+    /// them.
     fn ext_backup(&self) -> bool {
         let is = |at: u64| {
             let group = self.number(at + 0x58) >> 16;
             self.has(at + 0x38, b"\x53\xef") && self.number(at + 0x18) <= 6 && group > 0
         };
-        places::ext(self.size).filter(|at| *at > 0).any(|at| is(at) || is(at + 1024))
+        places::ext(self.size)
+            .filter(|at| *at > 0)
+            .any(|at| is(at) || is(at + 1024))
     }
 
     /// The header of an allocation group other than the first.
@@ -186,21 +221,29 @@ impl Regions {
 
     /// A label in one of the first four sectors.
     fn lvm(&self) -> bool {
-        (0..4).any(|sector| self.has(sector * 512, b"LABELONE") && self.has(sector * 512 + 24, b"LVM2 001"))
+        (0..4).any(|sector| {
+            self.has(sector * 512, b"LABELONE") && self.has(sector * 512 + 24, b"LVM2 001")
+        })
     }
 
-    /// Superblocks of versions 0.90 and 1.0 (the kernel's Documentation/admin-guide/md.rst, drivers/md/md.c).
+    /// Superblocks of versions 0.90 and 1.0 (the kernel's Documentation/admin-guide/md.rst,
+    /// drivers/md/md.c).
     fn md_at_end(&self) -> bool {
         const RESERVED: u64 = 64 << 10;
         let of_0_90 = (self.size / RESERVED * RESERVED).checked_sub(RESERVED);
         let of_1_0 = self.size.checked_sub(8 << 10).map(|at| at / 4096 * 4096);
         let magics: [&[u8]; 2] = [b"\xfc\x4e\x2b\xa9", b"\xa9\x2b\x4e\xfc"];
-        of_0_90.into_iter().chain(of_1_0).any(|at| magics.iter().any(|magic| self.has(at, magic)))
+        of_0_90
+            .into_iter()
+            .chain(of_1_0)
+            .any(|at| magics.iter().any(|magic| self.has(at, magic)))
     }
 
     /// At the end of the first page, whatever the size of a page.
     fn swap(&self) -> bool {
-        [4u64, 8, 16, 32, 64].iter().any(|kib| SWAP.iter().any(|magic| self.has(kib * 1024 - 10, magic)))
+        [4u64, 8, 16, 32, 64]
+            .iter()
+            .any(|kib| SWAP.iter().any(|magic| self.has(kib * 1024 - 10, magic)))
     }
 
     /// An uberblock in the second half of one of the four labels (OpenZFS, vdev_label.c).
@@ -208,10 +251,17 @@ impl Regions {
         const LABEL: u64 = 256 << 10;
         let magics: [&[u8]; 2] = [b"\x0c\xb1\xba\0\0\0\0\0", b"\0\0\0\0\0\xba\xb1\x0c"];
         let end = self.size / LABEL * LABEL;
-        let labels = [Some(0), Some(LABEL), end.checked_sub(2 * LABEL), end.checked_sub(LABEL)];
+        let labels = [
+            Some(0),
+            Some(LABEL),
+            end.checked_sub(2 * LABEL),
+            end.checked_sub(LABEL),
+        ];
         labels.into_iter().flatten().any(|label| {
             let uberblocks = (128..256).map(|kib| label + kib * 1024);
-            uberblocks.into_iter().any(|at| magics.iter().any(|magic| self.has(at, magic)))
+            uberblocks
+                .into_iter()
+                .any(|at| magics.iter().any(|magic| self.has(at, magic)))
         })
     }
 }

@@ -1,13 +1,14 @@
 //! The places at which a large block device is read: first those of known metadata, then samples.
 //!
-//! The places are those from which a disk with a wiped beginning or end is recovered (backup superblocks, headers of
-//! allocation groups, labels), and every MiB boundary near the ends, where partitions and volumes begin. Reading is
-//! left to [`super`]. Samples are ordered by their bit-reversed numbers, so that those read at any moment are spread
-//! evenly over the device.
+//! The places are those from which a disk with a wiped beginning or end is recovered (backup
+//! superblocks, headers of allocation groups, labels), and every MiB boundary near the ends, where
+//! partitions and volumes begin. Reading is left to [`super`]. Samples are ordered by their
+//! bit-reversed numbers, so that those read at any moment are spread evenly over the device.
 
 use std::collections::BTreeSet;
 
-/// The size of a place and of a sample, in bytes: it covers the second superblock of any block size.
+/// The size of a place and of a sample, in bytes: it covers the second superblock of any block
+/// size.
 pub const PIECE: u64 = 16 << 10;
 
 /// How much of each end is read in one run, in bytes.
@@ -46,8 +47,9 @@ pub fn tail(size: u64) -> u64 {
     size.saturating_sub(END) / PIECE * PIECE
 }
 
-/// Block groups of ext2, ext3 and ext4 that hold a copy of the superblock, for every block size: 0, 1, the powers of 3, 5
-/// and 7, and the last two (Documentation/filesystems/ext4/blockgroup.rst; `sparse_super2` keeps its second copy there).
+/// Block groups of ext2, ext3 and ext4 that hold a copy of the superblock, for every block size: 0,
+/// 1, the powers of 3, 5 and 7, and the last two (Documentation/filesystems/ext4/blockgroup.rst;
+/// `sparse_super2` keeps its second copy there).
 pub fn ext(size: u64) -> impl Iterator<Item = u64> {
     (10u32..=16).flat_map(move |log| {
         let group = 8u64 << (2 * log);
@@ -56,22 +58,27 @@ pub fn ext(size: u64) -> impl Iterator<Item = u64> {
             std::iter::successors(Some(1u64), move |power| power.checked_mul(base))
                 .take_while(move |power| *power <= last)
         });
-        powers.chain([last, last.saturating_sub(1)]).map(move |number| number * group).collect::<Vec<_>>()
+        powers
+            .chain([last, last.saturating_sub(1)])
+            .map(move |number| number * group)
+            .collect::<Vec<_>>()
     })
 }
 
-/// Headers of the allocation groups that `mkfs.xfs` creates by default (`calc_default_ag_geometry` of xfsprogs): 4 on a
-/// disk, 8 to 32 on an array, a TiB each where it is large.
+/// Headers of the allocation groups that `mkfs.xfs` creates by default (`calc_default_ag_geometry`
+/// of xfsprogs): 4 on a disk, 8 to 32 on an array, a TiB each where it is large.
 pub fn xfs(size: u64) -> impl Iterator<Item = u64> {
     const BLOCK: u64 = 4096;
     const LARGEST: u64 = 1 << 40;
-    let of = move |length: u64| (1..=size.checked_div(length).unwrap_or(0).min(64)).map(move |n| n * length);
+    let of = move |length: u64| {
+        (1..=size.checked_div(length).unwrap_or(0).min(64)).map(move |n| n * length)
+    };
     let shares = [4u64, 8, 16, 32].map(|groups| (size / BLOCK).div_ceil(groups) * BLOCK);
     shares.into_iter().chain([LARGEST]).flat_map(of)
 }
 
-/// Beginnings of the samples, one in each equal part of the device, in bytes: a multiple of the piece, at a place within its
-/// part that the seed decides.
+/// Beginnings of the samples, one in each equal part of the device, in bytes: a multiple of the
+/// piece, at a place within its part that the seed decides.
 pub fn samples(size: u64, seed: u64) -> impl Iterator<Item = u64> {
     let part = (size >> SAMPLE_BITS) / PIECE * PIECE;
     let slots = part / PIECE;
@@ -98,31 +105,52 @@ mod tests {
     fn every_backup_that_mke2fs_lists_is_a_place() {
         // `mke2fs -n -b 4096` of 40 GiB: superblock backups stored on blocks.
         let of_4k = [
-            32768u64, 98304, 163_840, 229_376, 294_912, 819_200, 884_736, 1_605_632, 2_654_208, 4_096_000,
-            7_962_624,
+            32768u64, 98304, 163_840, 229_376, 294_912, 819_200, 884_736, 1_605_632, 2_654_208,
+            4_096_000, 7_962_624,
         ];
         let places = known(40 << 30);
         assert!(of_4k.iter().all(|block| places.contains(&(block * 4096))));
         // `mke2fs -n -b 1024` of 1 GiB; its first block is 1, and the place begins before it.
-        let of_1k = [8193u64, 24577, 40961, 57345, 73729, 204_801, 221_185, 401_409, 663_553, 1_024_001];
+        let of_1k = [
+            8193u64, 24577, 40961, 57345, 73729, 204_801, 221_185, 401_409, 663_553, 1_024_001,
+        ];
         let places = known(1 << 30);
-        assert!(of_1k.iter().all(|block| places.contains(&((block - 1) * 1024))));
+        assert!(
+            of_1k
+                .iter()
+                .all(|block| places.contains(&((block - 1) * 1024)))
+        );
     }
 
     #[test]
     fn headers_of_allocation_groups_are_places() {
         let places = known(40 << 30);
-        assert!([10u64, 20, 30].iter().all(|gib| places.contains(&(gib << 30))));
+        assert!(
+            [10u64, 20, 30]
+                .iter()
+                .all(|gib| places.contains(&(gib << 30)))
+        );
         assert!(known(5 << 40).contains(&(3 << 40)));
     }
 
     #[test]
     fn places_are_few_whole_and_within() {
-        for size in [0, 512, 3 << 20, (64 << 20) + 512, 300 << 20, 40 << 30, 16 << 40, u64::MAX] {
+        for size in [
+            0,
+            512,
+            3 << 20,
+            (64 << 20) + 512,
+            300 << 20,
+            40 << 30,
+            16 << 40,
+            u64::MAX,
+        ] {
             let places = known(size);
             assert!(places.len() < 600, "{size}: {}", places.len());
             assert!(
-                places.iter().all(|place| place % 4096 == 0 && *place >= END && *place < tail(size)),
+                places
+                    .iter()
+                    .all(|place| place % 4096 == 0 && *place >= END && *place < tail(size)),
                 "{size}"
             );
         }
