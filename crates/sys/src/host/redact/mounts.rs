@@ -222,8 +222,7 @@ mod tests {
     fn fstab_keeps_what_is_mounted_and_how() {
         let text = "# /etc/fstab\n\
             UUID=1-2 / ext4 noatime,nobarrier,x-systemd.device-timeout=10,data=writeback 0 1\n\
-            // me:pw@nas/share\t/mnt\\040nas\tcifs\tusername=me,password=pw,user=me,vers=3.0,credentials=/x
-            // 0 0\n\
+            //me:pw@nas/share\t/mnt\\040nas\tcifs\tusername=me,password=pw,user=me,vers=3.0,credentials=/x 0 0\n\
             sshfs#me:p@ss@host:/dir /ssh fuse defaults,IdentityFile=/k\n\
             /dev/mapper/a@b /b xfs\n\
             broken\n\
