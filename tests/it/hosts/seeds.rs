@@ -288,8 +288,10 @@ fn gives_reason(finding: &Value, words: &str) {
 }
 
 fn page() -> String {
-    let mut page = "# Five documents beside walwise\n\nMade by `WALWISE_UPDATE=1 cargo test --test it seeds`; do not edit. What five published comparisons and \
-         notes concluded, and what walwise\nfinds on a machine like theirs (`tests/hosts/seed-*.host`). `walwise rules show RULE` gives the reason.\n"
+    let mut page = "# Five documents beside walwise\n\n\
+        Made by `WALWISE_UPDATE=1 cargo test --test it seeds`; do not edit. What five published comparisons\n\
+        and notes concluded, and what walwise finds on a machine like theirs (`tests/hosts/seed-*.host`).\n\
+        `walwise rules show RULE` gives the reason.\n"
         .to_owned();
     for Document {
         source,
