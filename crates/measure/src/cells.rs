@@ -132,7 +132,7 @@ mod job {
         pub place: TrialPlace,
         /// Bytes of the extent.
         pub bytes: u64,
-        /// The seed of the trial's rng.
+        /// The seed of the trial's random numbers.
         pub seed: u64,
         /// The disks below, by kernel name.
         pub leaves: Vec<String>,
