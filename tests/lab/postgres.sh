@@ -57,7 +57,8 @@ make() {
     walwise check /dev/vda --format script >/tmp/plan || [ $? -le 5 ] || return 1
     sed -e 's/^I_HAVE_READ_THIS=no /I_HAVE_READ_THIS=yes /' -e 's/^I_COMPARED_THE_DISK=no /I_COMPARED_THE_DISK=yes /' \
         -e 's|^MOUNTPOINT= |MOUNTPOINT=/drill |' -e "s|^DATABASE= |DATABASE=${MAIN#/drill/} |" -e "s|^OWNER= |OWNER=postgres |" \
-        -e '/>>\/etc\/fstab$/s/^# //' /tmp/plan >/tmp/edited
+        -e 's/^ADD_TO_FSTAB=no /ADD_TO_FSTAB=yes /' /tmp/plan >/tmp/edited
+    : >/etc/fstab
     sh /tmp/edited >/tmp/next || return 1
     cat /tmp/next
     umount /drill
@@ -72,11 +73,11 @@ open() {
 }
 # The script makes the directory.
 prepare() { [ "$(stat -c %U:%a $MAIN)" = postgres:700 ]; }
-# By the command that the script names at its end.
+# The command that the script names at its end, as lines of postgresql.conf: the server is not running yet.
 settings() {
-    asks=$(sed -n 's/^ *\(walwise check .* --format conf\)$/\1/p' /tmp/next)
+    asks=$(sed -n 's/^ *\(walwise check .*\)$/\1/p' /tmp/next)
     [ -n "$asks" ] || return 1
-    sh -c "$asks" >/tmp/settings 2>>/tmp/log || [ $? -le 5 ] || return 1
+    sh -c "$asks --format conf" >/tmp/settings 2>>/tmp/log || [ $? -le 5 ] || return 1
     sed 's/^/plan: /' /tmp/settings >/dev/ttyS0
     cat /tmp/settings
 }
